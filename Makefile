@@ -1,0 +1,37 @@
+# `make test` and `make demo` are all a fresh clone needs; both build .venv first.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: test demo lint bench test-oldest clean
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+demo: $(STAMP)
+	$(BIN)/orbandit demo
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/groups.py
+
+# The lower bounds of pyproject.toml, tried for real in an environment of their own.
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
+	.venv-oldest/bin/python -m pytest
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis out

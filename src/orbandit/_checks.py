@@ -1,0 +1,106 @@
+"""Checks of arguments, shared by every layer: each returns the clean value or raises an `OrbanditError`."""
+
+import difflib
+import operator
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit.errors import InputError, InputTypeError
+
+Array: TypeAlias = npt.NDArray[np.float64]
+"""A NumPy array of float64, the only kind of number that leaves this package."""
+
+RandomLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator
+"""A source of randomness: a seed, or a generator that the call advances."""
+
+
+def as_points(points: npt.ArrayLike, dim: int, name: str = "points") -> tuple[Array, bool]:
+    """Return `points` as an (m, dim) array, and whether a single point (dim,) was given."""
+    array = as_finite(points, name)
+    if array.ndim not in (1, 2) or array.shape[-1] != dim:
+        raise InputError(
+            f"`{name}` must have shape ({dim},) or (m, {dim}), but got shape {array.shape}; "
+            f"the dimension here is {dim}."
+        )
+    return np.atleast_2d(array), array.ndim == 1
+
+
+def as_point(point: npt.ArrayLike, dim: int, name: str = "point") -> Array:
+    """Return `point` as a (dim,) array."""
+    array = as_finite(point, name)
+    if array.shape != (dim,):
+        raise InputError(f"`{name}` must have shape ({dim},), but got shape {array.shape}.")
+    return array
+
+
+def as_finite(values: npt.ArrayLike, name: str) -> Array:
+    """Return `values` as a float64 array without NaN or infinity."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"`{name}` must be numbers, but got {_shown(values)} ({error}).") from error
+    with np.errstate(all="ignore"):
+        suspicious = not np.isfinite(array.sum())  # one pass and no temporary for the usual, clean input
+    if suspicious and not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(
+            f"`{name}` must be finite, but got {array[where]} at index {where}; "
+            "drop or repair such values before the call."
+        )
+    return array
+
+
+def as_count(value: Any, name: str, minimum: int = 1) -> int:
+    """Return `value` as an int that is at least `minimum`."""
+    try:
+        count = operator.index(value)
+    except TypeError as error:
+        raise InputTypeError(f"`{name}` must be an integer, but got {_shown(value)}.") from error
+    if count < minimum:
+        raise InputError(f"`{name} >= {minimum}` must hold, but got {name}={count}.")
+    return count
+
+
+def as_tolerance(value: float, name: str = "tol") -> float:
+    """Return `value` as a finite, non-negative float."""
+    number = as_finite(value, name)
+    if number.ndim != 0 or number < 0:
+        raise InputError(f"`{name} >= 0` must hold, but got {name}={_shown(value)}.")
+    return float(number)
+
+
+def as_generator(rng: RandomLike) -> np.random.Generator:
+    """Return the generator that `rng` is, or seeds."""
+    if rng is None:
+        raise InputTypeError(
+            "`rng` must be a seed or a numpy.random.Generator, but got None; pass np.random.default_rng()."
+        )
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"`rng` must be a seed or a numpy.random.Generator ({error}).") from error
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str], guess: str | None = None) -> InputError:
+    """Build the error for a name outside `known`, with a guess at what was meant or the nearest known ones."""
+    known = list(known)
+    folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(str(name).casefold(), folded, n=2, cutoff=0.5)
+    near = [guess] if guess else [folded[key] for key in close]
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return InputError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+def frozen(array: npt.ArrayLike) -> Array:
+    """Return a read-only float64 copy, for arrays that an object hands out."""
+    copy = np.array(array, dtype=np.float64)
+    copy.flags.writeable = False
+    return copy
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

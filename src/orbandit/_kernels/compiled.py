@@ -1,0 +1,14 @@
+"""The one set of compiler flags: cached on disk, free of the GIL, no fast-math since indices use infinity."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` on its first call; the plain one stays available as `.py_func`."""
+    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, error_model="numpy")(function))

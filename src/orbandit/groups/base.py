@@ -1,0 +1,268 @@
+"""The protocol of a symmetry group: isometries of R^dim about a fixed point, the centre.
+
+    g . x = center + g (x - center),     g orthogonal.
+
+Public methods check their input once, move the centre to the origin and call the private hooks, which see
+clean (m, dim) arrays and linear maps only. The orbit metric and the fold are
+
+    distance(x, y) = min over g of ||g x - y||,     fold(x) = the representative of x's orbit in the domain.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import (
+    Array,
+    RandomLike,
+    as_count,
+    as_finite,
+    as_generator,
+    as_point,
+    as_points,
+    frozen,
+)
+from orbandit.errors import GroupTooLargeError, InputError, InputTypeError
+from orbandit.groups.closure import TOLERANCE, close_points, distinct, generic_point
+from orbandit.groups.domain import Domain, dirichlet_normals
+from orbandit.groups.preservation import preserved
+from orbandit.spaces import Space
+
+LIMIT = 100_000
+"""Most group elements, or points of an orbit, that are listed unless the caller allows more."""
+
+
+class Group(ABC):
+    """A group of isometries of R^dim that fix a centre."""
+
+    _center: Array
+
+    def __init__(self, center: npt.ArrayLike) -> None:
+        self._center = frozen(center)
+
+    def __repr__(self) -> str:
+        place = f".centered({self._center.tolist()})" if self._center.any() else ""
+        return self._name() + place
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates of the points acted on."""
+        return len(self._center)
+
+    @property
+    @abstractmethod
+    def order(self) -> int | float:
+        """Number of elements: an int, or math.inf."""
+
+    @property
+    def center(self) -> Array:
+        """The fixed point about which the group acts."""
+        return self._center
+
+    @cached_property
+    def generators(self) -> Array:
+        """Elements that generate the group (a dense subgroup, if it is infinite), as (k, dim, dim) matrices."""
+        return frozen(self._generators())
+
+    @property
+    def is_reflection(self) -> bool:
+        """Whether reflections generate the group; then distance(x, y) = ||fold(x) - fold(y)||."""
+        return False
+
+    def centered(self, point: npt.ArrayLike) -> Self:
+        """Return the same action about another fixed point.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> flips = ob.groups.SignFlips(2).centered([0.5, 0.5])
+        >>> flips.fold([0.2, 0.7])
+        array([0.8, 0.7])
+        """
+        moved = copy.copy(self)
+        moved._center = frozen(as_point(point, self.dim))
+        return moved
+
+    def elements(self, limit: int = LIMIT) -> Array:
+        """Return all elements as orthogonal matrices, (order, dim, dim).
+
+        Raises
+        ------
+        GroupTooLargeError
+            If there are more than `limit`. `fold`, `distance` and `random` never need the list.
+        """
+        if self.order > as_count(limit, "limit"):
+            raise GroupTooLargeError(
+                f"{self!r} has {_shown(self.order)} elements, more than `limit`={limit}; use fold, distance "
+                "or random, which do not list them, or pass a larger `limit`."
+            )
+        return self._elements()
+
+    def act(self, elements: npt.ArrayLike, points: npt.ArrayLike) -> Array:
+        """Apply elements to points, about the centre.
+
+        Parameters
+        ----------
+        elements : (k, dim, dim) or (dim, dim) array
+            Orthogonal matrices, as `elements`, `random` and `generators` give them.
+        points : (m, dim) or (dim,) array
+
+        Returns
+        -------
+        (k, m, dim) array
+            Without the axes of a single element or point.
+        """
+        matrices = as_finite(elements, "elements")
+        if matrices.ndim not in (2, 3) or matrices.shape[-2:] != (self.dim, self.dim):
+            raise InputError(
+                f"`elements` must have shape ({self.dim}, {self.dim}) or (k, {self.dim}, {self.dim}), "
+                f"but got shape {matrices.shape}."
+            )
+        batch, single = as_points(points, self.dim)
+        images = (batch - self._center) @ np.swapaxes(matrices, -1, -2) + self._center
+        return images[..., 0, :] if single else images
+
+    def orbit(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
+        """Return the distinct images of a point, the point itself first; images within 1e-9 are one.
+
+        A large group may have a small orbit: only the orbit must stay within `limit`.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> ob.groups.Symmetric(3).orbit([0.0, 0.0, 1.0])
+        array([[0., 0., 1.],
+               [0., 1., 0.],
+               [1., 0., 0.]])
+        """
+        offset = as_point(point, self.dim) - self._center
+        limit = as_count(limit, "limit")
+        tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
+        if self.order <= limit:
+            images = np.concatenate([offset[None], self._elements() @ offset])
+            return images[distinct(images, tolerance)] + self._center
+        return self._orbit(offset, tolerance, limit) + self._center
+
+    def stabilizer(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
+        """Return the elements that fix a point (to within 1e-9), as (k, dim, dim) matrices."""
+        offset = as_point(point, self.dim) - self._center
+        tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
+        return self._stabilizer(offset, tolerance, as_count(limit, "limit"))
+
+    def fold(self, points: npt.ArrayLike) -> Array:
+        """Return the representative of each point's orbit; it lies in `domain()`, where there is one."""
+        batch, single = as_points(points, self.dim)
+        centered = bool(self._center.any())
+        folded = self._fold(batch - self._center if centered else batch)
+        if centered:
+            folded = folded + self._center
+        return folded[0] if single else folded
+
+    def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Array | np.float64:
+        """Return the orbit distances min over g of ||g a_i - b_j||, as an (m, k) array."""
+        left, left_single = as_points(a, self.dim, "a")
+        right, right_single = as_points(b, self.dim, "b")
+        distances = self._distance(left - self._center, right - self._center)
+        if left_single and right_single:
+            return np.float64(distances[0, 0])
+        if left_single:
+            return distances[0]
+        return distances[:, 0] if right_single else distances
+
+    def random(self, size: int, rng: RandomLike) -> Array:
+        """Draw `size` independent elements, uniform on the group, as (size, dim, dim) matrices."""
+        return self._random(as_count(size, "size", minimum=0), as_generator(rng))
+
+    def domain(self, point: npt.ArrayLike | None = None) -> Domain:
+        """Return a fundamental domain: a cone with its apex in the centre that meets every orbit.
+
+        Parameters
+        ----------
+        point : (dim,) array, optional
+            The domain becomes the Dirichlet domain of this point: all that is at least as near to it as to its
+            images. No element but the identity may fix it. By default the group chooses, and `fold` lands
+            in the domain it chose.
+
+        Raises
+        ------
+        NoDomainError
+            If the group has no polyhedral domain, or more elements than can be examined.
+        """
+        default = Domain(self._normals, self._center)
+        if point is None:
+            return default
+        offset = as_point(point, self.dim) - self._center
+        fixing = self.stabilizer(point)
+        if len(fixing) > 1:
+            raise InputError(
+                f"`point` must be moved by every element but the identity, but {len(fixing) - 1} others fix "
+                f"{np.asarray(point).tolist()}; move it off the walls."
+            )
+        return Domain(self._normals_about(offset), self._center)
+
+    def preserves(self, space: Space) -> bool:
+        """Tell whether every element maps the space onto itself (to within 1e-9 of its size).
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> swap = ob.groups.Symmetric(2)
+        >>> swap.preserves(ob.spaces.Box(0, 1, dim=2)), swap.preserves(ob.spaces.Box([0, 0], [1, 2]))
+        (True, False)
+        """
+        if not isinstance(space, Space):
+            raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
+        if space.dim != self.dim:
+            raise InputError(
+                f"`space` and group must have one dimension, but {space!r} has {space.dim} "
+                f"and {self!r} has {self.dim}."
+            )
+        return preserved(space, self.generators, self._center)
+
+    @abstractmethod
+    def _name(self) -> str:
+        """Return the constructor call that makes this group, without its centre."""
+
+    @abstractmethod
+    def _generators(self) -> Array: ...
+
+    @abstractmethod
+    def _elements(self) -> Array:
+        """Return all elements; called only where `order` allows it."""
+
+    @abstractmethod
+    def _fold(self, points: Array) -> Array: ...
+
+    @abstractmethod
+    def _distance(self, a: Array, b: Array) -> Array: ...
+
+    @abstractmethod
+    def _random(self, size: int, rng: np.random.Generator) -> Array: ...
+
+    @property
+    def _base_point(self) -> Array:
+        """A point within the domain, which no element but the identity fixes."""
+        return self._fold(generic_point(self.dim)[None])[0]
+
+    @property
+    @abstractmethod
+    def _normals(self) -> Array:
+        """Unit inward normals of the faces of the domain that `_fold` lands in."""
+
+    def _normals_about(self, point: Array) -> Array:
+        return dirichlet_normals(point, self.elements() @ point)
+
+    def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
+        elements = self.elements(limit)
+        return elements[np.abs(elements @ point - point).max(axis=1) <= tolerance]
+
+    def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
+        return close_points(point, self.generators, tolerance, limit)
+
+
+def _shown(order: int | float) -> str:
+    return "infinitely many" if order == float("inf") else f"{order:,}" if order < 1e7 else f"{order:.3g}"

@@ -1,0 +1,35 @@
+"""What groups share that act on whole blocks of coordinates: a point is a (blocks, size) matrix, g acts on rows."""
+
+import numpy as np
+
+from orbandit._checks import Array, as_count
+from orbandit.groups.base import Group
+
+
+class Blockwise(Group):
+    """A group of (blocks, blocks) matrices that mix blocks of `size` coordinates."""
+
+    def __init__(self, blocks: int, size: int) -> None:
+        self._blocks, self._size = as_count(blocks, "blocks"), as_count(size, "size")
+        super().__init__(np.zeros(self._blocks * self._size))
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return self._blocks
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates of a block."""
+        return self._size
+
+    def _name(self) -> str:
+        return f"{type(self).__name__}({self._blocks}, {self._size})"
+
+    def _split(self, points: Array) -> Array:
+        """Write points as (m, blocks, size) matrices."""
+        return np.ascontiguousarray(points).reshape(-1, self._blocks, self._size)
+
+    def _spread(self, matrices: Array) -> Array:
+        """Let (k, blocks, blocks) matrices act on whole blocks, as (k, dim, dim) ones."""
+        return np.kron(matrices, np.eye(self._size)[None])

@@ -1,0 +1,144 @@
+"""Diagonal: one element moves all copies at once; rotating a layout rotates every turbine by the same angle."""
+
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array, as_count
+from orbandit.errors import InputTypeError
+from orbandit.groups.base import Group
+from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation
+from orbandit.groups.enumerated import EnumeratedGroup
+from orbandit.groups.orthogonal import Orthogonal
+from orbandit.groups.product import Product
+from orbandit.groups.signed import SignedPermutation, SignFlips
+from orbandit.groups.symmetric import Symmetric
+from orbandit.groups.trivial import Trivial
+
+
+@final
+class Diagonal(Group):
+    """The same element of a group acting on each of several consecutive blocks.
+
+    Where the part permutes coordinates or blocks, or mixes them, the copies of one coordinate move together
+    like a block, and the closed forms of `BlockPermutation`, `SignedBlockPermutation` and `Orthogonal` hold.
+    Any other part is listed, if it has at most 100,000 elements. The domain is the part's, for the first copy.
+
+    Parameters
+    ----------
+    group : Group
+        The part.
+    copies : int
+        Number of blocks of `group.dim` coordinates.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> layout = ob.groups.Diagonal(ob.groups.Dihedral(4), 3)  # three turbines, turned and mirrored together
+    >>> layout.dim, layout.order, len(layout.domain().normals)
+    (6, 8, 2)
+    """
+
+    def __init__(self, group: Group, copies: int) -> None:
+        if not isinstance(group, Group):
+            raise InputTypeError(f"`group` must be a group, but got {group!r}.")
+        self._part, self._copies = group, as_count(copies, "copies")
+        blocks, self._inner = _moving_together(group, self._copies)
+        places = np.arange(self._inner.dim).reshape(self._copies, blocks, -1)
+        self._places = places.transpose(1, 0, 2).ravel()  # inner point = point[places]
+        self._back = np.argsort(self._places)
+        super().__init__(np.tile(group.center, self._copies))
+
+    @property
+    def order(self) -> int | float:
+        """The part's order."""
+        return self._part.order
+
+    @property
+    def is_reflection(self) -> bool:
+        """Whether reflections generate the group: only for a single copy of a reflection group."""
+        return self._copies == 1 and self._part.is_reflection
+
+    def _name(self) -> str:
+        return f"Diagonal({self._part._name()}, {self._copies})"
+
+    def _generators(self) -> Array:
+        return np.kron(np.eye(self._copies)[None], self._part.generators)
+
+    def _elements(self) -> Array:
+        return np.kron(np.eye(self._copies)[None], self._part._elements())
+
+    def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
+        inner = self._inner._stabilizer(point[self._places], tolerance, limit)
+        return inner[:, self._back][:, :, self._back]
+
+    def _random(self, size: int, rng: np.random.Generator) -> Array:
+        return np.kron(np.eye(self._copies)[None], self._part._random(size, rng))
+
+    def _fold(self, points: Array) -> Array:
+        return self._inner._fold(points[:, self._places])[:, self._back]
+
+    def _distance(self, a: Array, b: Array) -> Array:
+        return self._inner._distance(a[:, self._places], b[:, self._places])
+
+    @property
+    def _base_point(self) -> Array:
+        return self._inner._base_point[self._back]
+
+    @property
+    def _normals(self) -> Array:
+        return self._inner._normals[:, self._back]
+
+    def _normals_about(self, point: Array) -> Array:
+        return self._inner._normals_about(point[self._places])[:, self._back]
+
+
+def _moving_together(group: Group, copies: int) -> tuple[int, Group]:
+    """Return how many blocks the part moves, and the group that moves them with all their copies."""
+    match group:
+        case Trivial():
+            return 1, Trivial(group.dim * copies)
+        case Symmetric():
+            return group.dim, BlockPermutation(group.dim, copies)
+        case SignedPermutation():
+            return group.dim, SignedBlockPermutation(group.dim, copies)
+        case SignFlips():
+            return group.dim, Product(*[SignedBlockPermutation(1, copies)] * group.dim)
+        case BlockPermutation() | SignedBlockPermutation() | Orthogonal():
+            return group.blocks, type(group)(group.blocks, copies * group.size)
+        case _:
+            return 1, _Copies(group, copies)
+
+
+@final
+class _Copies(EnumeratedGroup):
+    """The listed elements of a part, acting on every copy."""
+
+    def __init__(self, part: Group, copies: int) -> None:
+        self._part, self._copies = part, copies
+        self._listed = part.elements()
+        identity = np.abs(self._listed - np.eye(part.dim)).max(axis=(1, 2)).argmin()
+        self._listed[[0, identity]] = self._listed[[identity, 0]]
+        super().__init__(np.zeros(part.dim * copies))
+
+    @property
+    def order(self) -> int:
+        return len(self._listed)
+
+    def _name(self) -> str:
+        return f"_Copies({self._part._name()}, {self._copies})"
+
+    def _generators(self) -> Array:
+        return np.kron(np.eye(self._copies)[None], self._part.generators)
+
+    def _elements(self) -> Array:
+        return np.kron(np.eye(self._copies)[None], self._listed)
+
+    def _images(self, points: Array) -> Array:
+        blocks = points.reshape(len(points), self._copies, self._part.dim)
+        images = np.einsum("gij,mcj->mgci", self._listed, blocks)
+        return images.reshape(len(points), self.order, self.dim)
+
+    @property
+    def _base_point(self) -> Array:
+        return np.concatenate([self._part._base_point, np.zeros(self.dim - self._part.dim)])

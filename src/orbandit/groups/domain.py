@@ -1,0 +1,117 @@
+"""Fundamental domains: polyhedral cones about the centre, and the test that prunes symmetric cells."""
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_points, as_tolerance, frozen
+from orbandit.errors import InputError
+
+REDUNDANT = 1e-9
+"""A unit normal this close to the cone of the others adds no face."""
+
+
+@final
+class Domain:
+    """The cone { x : normals @ (x - center) >= 0 }, which meets every orbit.
+
+    Parameters
+    ----------
+    normals : (h, dim) array
+        Unit inward normals, one per face, none redundant.
+    center : (dim,) array
+        The group's fixed point.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> sorted_points = ob.groups.Symmetric(3).domain()
+    >>> sorted_points.contains([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
+    array([ True, False])
+    >>> sorted_points.excludes(low=[0.6, 0.0, 0.0], high=[1.0, 0.5, 1.0])  # x0 > x1 all over this box
+    np.True_
+    """
+
+    def __init__(self, normals: Array, center: Array) -> None:
+        self._normals, self._center = frozen(normals), frozen(center)
+        self._offsets = self._normals @ self._center
+
+    def __repr__(self) -> str:
+        return f"Domain(<{len(self._normals)} faces in R^{len(self._center)}>)"
+
+    @property
+    def normals(self) -> Array:
+        """Unit inward normals of the faces, (h, dim)."""
+        return self._normals
+
+    @property
+    def center(self) -> Array:
+        """The apex, (dim,)."""
+        return self._center
+
+    def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> npt.NDArray[np.bool_] | np.bool_:
+        """Tell which points lie in the domain or within `tol` of each face."""
+        batch, single = as_points(points, len(self._center))
+        heights = (batch - self._center) @ self._normals.T
+        inside = (heights >= -as_tolerance(tol)).all(axis=1)
+        return inside[0] if single else inside
+
+    def excludes(self, low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[np.bool_] | np.bool_:
+        """Tell which boxes [low, high] lie outside one face as a whole, and so hold no representative.
+
+        True is a proof; False is not: a box may miss the domain without any single face showing it.
+        """
+        lows, single = as_points(low, len(self._center), "low")
+        highs, _ = as_points(high, len(self._center), "high")
+        if lows.shape != highs.shape or (lows > highs).any():
+            raise InputError(
+                f"`low <= high` must hold for arrays of one shape, but got shapes {lows.shape} and {highs.shape}"
+                + ("." if lows.shape != highs.shape else " with a low above its high.")
+            )
+        up, down = np.maximum(self._normals, 0), np.minimum(self._normals, 0)
+        best = highs @ up.T + lows @ down.T - self._offsets  # each face's height at its best corner
+        rounding = 1e-12 * (1 + np.maximum(np.abs(lows), np.abs(highs)).max(axis=1, keepdims=True))
+        outside = (best < -rounding).any(axis=1)
+        return outside[0] if single else outside
+
+
+def dirichlet_normals(point: Array, images: Array) -> Array:
+    """Return the faces of { x : <x, point> >= <x, image> for each image }, without redundant ones."""
+    normals = point - images
+    lengths = np.linalg.norm(normals, axis=1)
+    moved = lengths > 1e-9 * np.linalg.norm(point)
+    nearest_first = np.argsort(lengths[moved], kind="stable")
+    return irredundant((normals[moved] / lengths[moved, None])[nearest_first], point)
+
+
+def irredundant(normals: Array, inside: Array) -> Array:
+    """Return the unit normals that bound the cone { x : normals @ x >= 0 }, which has `inside` within.
+
+    A face is redundant exactly if its normal is a non-negative combination of the others (Farkas). Each
+    such linear program is solved as a non-negative least-squares problem, whose residual, if it is not zero,
+    is a point beyond this face and within all faces kept so far. From `inside`, the first face on the way
+    there is one to keep (Clarkson 1994), so that every program has only the kept faces as unknowns.
+    """
+    from scipy.optimize import nnls
+
+    heights = normals @ inside
+    kept: list[int] = []
+    for i in range(len(normals)):
+        while i not in kept:
+            beyond = -normals[i]
+            if kept:
+                weights, distance = nnls(normals[kept].T, normals[i])
+                if distance <= REDUNDANT:
+                    break
+                beyond = weights @ normals[kept] - normals[i]
+            slopes = normals @ beyond
+            ways = np.divide(heights, -slopes, where=slopes < -1e-12, out=np.full(len(slopes), np.inf))
+            hit = int(np.argmin(ways))
+            kept.append(i if hit in kept else hit)
+    # A ray through an edge of the cone may have met a face that only touches it there.
+    for i in sorted(kept, reverse=True):
+        others = [j for j in kept if j != i]
+        if others and nnls(normals[others].T, normals[i])[1] <= REDUNDANT:
+            kept = others
+    return normals[sorted(kept)]

@@ -1,0 +1,119 @@
+"""Orthogonal: all rotations and reflections that mix blocks, an infinite group with closed forms.
+
+A point is a matrix M of shape (blocks, size), and Q in O(blocks) takes it to Q M. The orbit distance is the
+orthogonal Procrustes problem, d(A, B)^2 = ||A||^2 + ||B||^2 - 2 ||A B^T||_*, and the fold the R of a QR
+decomposition with positive pivots.
+"""
+
+import math
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.errors import GroupTooLargeError, InputError, NoDomainError
+from orbandit.groups.blockwise import Blockwise
+from orbandit.groups.symmetric import adjacent_swaps
+
+RANK = 1e-12
+"""Columns that add less than this fraction of ||M|| to the span of those before hold no pivot."""
+
+
+@final
+class Orthogonal(Blockwise):
+    """The orthogonal group O(blocks), mixing blocks of `size` coordinates.
+
+    Latent factors of a matrix factorisation H W are known only up to such a mixing.
+
+    Parameters
+    ----------
+    blocks : int
+        Number of blocks mixed, at least 2.
+    size : int
+        Number of coordinates of a block.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> group = ob.groups.Orthogonal(2, 2)
+    >>> group.order
+    inf
+    >>> group.fold([3.0, 1.0, 4.0, 3.0]).round(12)  # the columns (3, 4) and (1, 3)
+    array([5., 3., 0., 1.])
+    >>> group.distance([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0])
+    np.float64(0.0)
+    """
+
+    def __init__(self, blocks: int, size: int) -> None:
+        super().__init__(blocks, size)
+        if self._blocks == 1:
+            raise InputError(
+                "`blocks >= 2` must hold, but got blocks=1; O(1) is a change of sign: use "
+                f"SignedBlockPermutation(1, {size})."
+            )
+
+    @property
+    def order(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def _generators(self) -> Array:
+        # Turns by one radian, no fraction of a full one, of each pair of neighbours, and one mirror: their
+        # products come as near to every element as one likes.
+        turns = adjacent_swaps(self._blocks)
+        for i, turn in enumerate(turns):
+            turn[i : i + 2, i : i + 2] = [[math.cos(1), -math.sin(1)], [math.sin(1), math.cos(1)]]
+        mirror = np.diag([-1.0] + [1.0] * (self._blocks - 1))
+        return self._spread(np.concatenate([mirror[None], turns]))
+
+    def _elements(self) -> Array:
+        raise GroupTooLargeError(f"{self!r} has infinitely many elements; use fold, distance or random.")
+
+    def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
+        if np.abs(point).max() <= tolerance:
+            return point[None]
+        raise GroupTooLargeError(
+            f"an orbit of {self!r} has infinitely many points, more than `limit`={limit}; use random and act."
+        )
+
+    def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
+        U, widths, _ = np.linalg.svd(point.reshape(self._blocks, self._size))
+        rank = int((widths > tolerance).sum())
+        if rank == self._blocks:
+            return np.eye(self.dim)[None]
+        if rank == self._blocks - 1:  # the mirror of the one direction that the columns do not reach
+            normal = U[:, -1]
+            mirror = np.eye(self._blocks) - 2 * np.outer(normal, normal)
+            return self._spread(np.array([np.eye(self._blocks), mirror]))
+        raise GroupTooLargeError(
+            f"the elements of {self!r} that fix a matrix of rank {rank} are infinitely many; "
+            f"only ranks {self._blocks - 1} and {self._blocks} have a finite stabiliser."
+        )
+
+    def _fold(self, points: Array) -> Array:
+        from orbandit._kernels.procrustes import echelon_forms
+
+        matrices = self._split(points)
+        folded = np.empty_like(matrices)
+        echelon_forms(matrices, RANK, folded)
+        return folded.reshape(points.shape)
+
+    def _distance(self, a: Array, b: Array) -> Array:
+        from orbandit._kernels.procrustes import orthogonal_distances
+
+        size = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) or 1.0
+        distances = np.empty((len(a), len(b)))
+        orthogonal_distances(self._split(self._fold(a) / size), self._split(self._fold(b) / size), distances)
+        return size * distances
+
+    def _random(self, size: int, rng: np.random.Generator) -> Array:
+        # The Q of a Gaussian matrix is uniform once the diagonal of R is made positive (Mezzadri 2007).
+        Q, R = np.linalg.qr(rng.standard_normal((size, self._blocks, self._blocks)))
+        return self._spread(Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :])
+
+    @property
+    def _normals(self) -> Array:
+        raise NoDomainError(
+            f"{self!r} has no polyhedral fundamental domain: its orbits are curved. `fold` gives "
+            "the QR form, one representative per orbit, and `distance` is exact."
+        )

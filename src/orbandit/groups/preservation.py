@@ -1,0 +1,52 @@
+"""Does a group map a space onto itself? Answered from the generators and the space's constraints.
+
+An isometry maps a compact set X onto itself as soon as it maps it into itself. X is cut out by half-spaces
+{ <n, x> <= b } and by balls on some of the coordinates. A half-space holds the image of X if
+
+    max over x in X of <n, g . x>  =  support of X at g^T n, moved by the centre,  <=  b.
+
+A ball of two dimensions or more can only be the image of a ball, since it splits into no product and has no
+corners.
+"""
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.spaces import Space
+
+TOLERANCE = 1e-9
+
+
+def preserved(space: Space, generators: Array, center: Array) -> bool:
+    """Tell whether every generator, acting about `center`, maps the space onto itself."""
+    low, high = space.bounds
+    slack = TOLERANCE * max(space.diameter, float(np.abs([low, high, center]).max()))
+    normals, offsets = space._halfspaces()
+    for g in generators:
+        shift = center - g @ center  # g . x = g x + shift
+        if (space._support(normals @ g) + normals @ shift > offsets + slack).any():
+            return False
+        if not all(
+            any(_carries(g, shift, source, target, slack) for source in space._round_parts())
+            for target in space._round_parts()
+        ):
+            return False
+    return True
+
+
+def _carries(
+    g: Array,
+    shift: Array,
+    source: tuple[slice, Array, float],
+    target: tuple[slice, Array, float],
+    slack: float,
+) -> bool:
+    """Tell whether the target ball is the image of the source ball."""
+    (own, center, radius), (other, other_center, other_radius) = source, target
+    block = g[other, own]
+    return (
+        abs(radius - other_radius) <= slack
+        and block.shape[0] == block.shape[1]
+        and np.abs(block @ block.T - np.eye(len(block))).max() <= TOLERANCE
+        and np.abs(block @ center + shift[other] - other_center).max() <= slack
+    )

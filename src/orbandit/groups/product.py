@@ -1,0 +1,128 @@
+"""Product: each part acts on its own coordinates, and everything splits into the parts."""
+
+import math
+from functools import reduce
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.errors import InputError, InputTypeError
+from orbandit.groups.base import Group
+
+
+@final
+class Product(Group):
+    """The direct product of groups, side by side: d^2 is the sum of the parts' d^2.
+
+    Parameters
+    ----------
+    *parts : Group
+        At least one; their centres are kept.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> group = ob.groups.Product(ob.groups.Symmetric(2), ob.groups.SignFlips(1))
+    >>> group.order, group.fold([0.7, 0.2, -0.5])
+    (4, array([0.2, 0.7, 0.5]))
+    """
+
+    def __init__(self, *parts: Group) -> None:
+        if not parts:
+            raise InputError("a product needs at least one group, but got none.")
+        for part in parts:
+            if not isinstance(part, Group):
+                raise InputTypeError(f"a product is made of groups, but got {part!r}.")
+        self._parts = parts
+        ends = np.cumsum([part.dim for part in parts]).tolist()
+        self._slices = [slice(end - part.dim, end) for part, end in zip(parts, ends, strict=True)]
+        super().__init__(np.concatenate([part.center for part in parts]))
+
+    @property
+    def parts(self) -> tuple[Group, ...]:
+        """The groups, in the order of their coordinates."""
+        return self._parts
+
+    @property
+    def order(self) -> int | float:
+        """Product of the parts' orders."""
+        return math.prod(part.order for part in self._parts)
+
+    @property
+    def is_reflection(self) -> bool:
+        """Whether all parts are reflection groups."""
+        return all(part.is_reflection for part in self._parts)
+
+    def _name(self) -> str:
+        return f"Product({', '.join(part._name() for part in self._parts)})"
+
+    def _generators(self) -> Array:
+        return np.concatenate(
+            [self._embed(part.generators, own) for part, own in zip(self._parts, self._slices, strict=True)]
+        )
+
+    def _elements(self) -> Array:
+        return self._combine([part._elements() for part in self._parts])
+
+    def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
+        return self._combine(
+            [
+                part._stabilizer(point[own], tolerance, limit)
+                for part, own in zip(self._parts, self._slices, strict=True)
+            ]
+        )
+
+    def _random(self, size: int, rng: np.random.Generator) -> Array:
+        matrices = np.zeros((size, self.dim, self.dim))
+        for part, own in zip(self._parts, self._slices, strict=True):
+            matrices[:, own, own] = part._random(size, rng)
+        return matrices
+
+    def _fold(self, points: Array) -> Array:
+        return np.hstack(
+            [part._fold(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
+        )
+
+    def _distance(self, a: Array, b: Array) -> Array:
+        return reduce(
+            np.hypot,
+            [
+                part._distance(a[:, own], b[:, own])
+                for part, own in zip(self._parts, self._slices, strict=True)
+            ],
+        )
+
+    @property
+    def _base_point(self) -> Array:
+        return np.concatenate([part._base_point for part in self._parts])
+
+    @property
+    def _normals(self) -> Array:
+        return self._side_by_side([part._normals for part in self._parts])
+
+    def _normals_about(self, point: Array) -> Array:
+        return self._side_by_side(
+            [part._normals_about(point[own]) for part, own in zip(self._parts, self._slices, strict=True)]
+        )
+
+    def _side_by_side(self, normals: list[Array]) -> Array:
+        rows = np.zeros((sum(map(len, normals)), self.dim))
+        start = 0
+        for part_normals, own in zip(normals, self._slices, strict=True):
+            rows[start : start + len(part_normals), own] = part_normals
+            start += len(part_normals)
+        return rows
+
+    def _embed(self, matrices: Array, own: slice) -> Array:
+        """Let a part's matrices act on the whole, leaving the other coordinates alone."""
+        whole = np.broadcast_to(np.eye(self.dim), (len(matrices), self.dim, self.dim)).copy()
+        whole[:, own, own] = matrices
+        return whole
+
+    def _combine(self, lists: list[Array]) -> Array:
+        """Return every choice of one matrix per part, the first parts varying slowest."""
+        whole = np.eye(self.dim)[None]
+        for matrices, own in zip(lists, self._slices, strict=True):
+            whole = (whole[:, None] @ self._embed(matrices, own)).reshape(-1, self.dim, self.dim)
+        return whole

@@ -1,0 +1,76 @@
+"""Symmetric: all permutations of the coordinates; a fold is a sort."""
+
+import math
+from itertools import permutations
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array, as_count
+from orbandit.groups.reflection import ReflectionGroup
+
+
+@final
+class Symmetric(ReflectionGroup):
+    """The permutations of `dim` coordinates: a measurement does not care which is which.
+
+    The domain is x_0 <= x_1 <= ...; no element is ever listed.
+
+    Parameters
+    ----------
+    dim : int
+        Number of coordinates.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> group = ob.groups.Symmetric(3)
+    >>> group.order, group.fold([0.7, 0.1, 0.4])
+    (6, array([0.1, 0.4, 0.7]))
+    >>> group.distance([0.7, 0.1, 0.4], [0.1, 0.4, 0.7])
+    np.float64(0.0)
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(np.zeros(as_count(dim, "dim")))
+
+    @property
+    def order(self) -> int:
+        """dim!."""
+        return math.factorial(self.dim)
+
+    def _name(self) -> str:
+        return f"Symmetric({self.dim})"
+
+    def _simple_roots(self) -> Array:
+        return np.diff(np.eye(self.dim), axis=0) / math.sqrt(2)
+
+    def _generators(self) -> Array:
+        return adjacent_swaps(self.dim)
+
+    def _fold(self, points: Array) -> Array:
+        return np.sort(points, axis=1)
+
+    def _elements(self) -> Array:
+        return permutation_matrices(self.dim)
+
+    def _random(self, size: int, rng: np.random.Generator) -> Array:
+        return random_permutation_matrices(self.dim, size, rng)
+
+
+def adjacent_swaps(dim: int) -> Array:
+    """Return the swaps of neighbouring coordinates, (dim - 1, dim, dim), free of rounding."""
+    swaps = np.broadcast_to(np.eye(dim), (dim - 1, dim, dim)).copy()
+    for i, swap in enumerate(swaps):
+        swap[[i, i + 1]] = swap[[i + 1, i]]
+    return swaps
+
+
+def permutation_matrices(dim: int) -> Array:
+    """Return all dim! permutation matrices, the identity first."""
+    return np.eye(dim)[np.array(list(permutations(range(dim))))]
+
+
+def random_permutation_matrices(dim: int, size: int, rng: np.random.Generator) -> Array:
+    """Draw permutation matrices uniformly, (size, dim, dim)."""
+    return np.eye(dim)[rng.permuted(np.tile(np.arange(dim), (size, 1)), axis=1)]

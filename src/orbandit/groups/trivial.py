@@ -1,0 +1,42 @@
+"""Trivial: no symmetry; the baseline against which a group is measured."""
+
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array, as_count
+from orbandit.groups.reflection import ReflectionGroup
+
+
+@final
+class Trivial(ReflectionGroup):
+    """The group of the identity alone.
+
+    Parameters
+    ----------
+    dim : int
+        Number of coordinates.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> ob.groups.Trivial(2).distance([0, 0], [3, 4])
+    np.float64(5.0)
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(np.zeros(as_count(dim, "dim")))
+
+    @property
+    def order(self) -> int:
+        """1."""
+        return 1
+
+    def _name(self) -> str:
+        return f"Trivial({self.dim})"
+
+    def _simple_roots(self) -> Array:
+        return np.empty((0, self.dim))
+
+    def _fold(self, points: Array) -> Array:
+        return points.copy()

@@ -1,0 +1,108 @@
+"""Ball: everything within a radius of a centre; the disk in the plane."""
+
+import math
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_count, as_finite, as_point, frozen
+from orbandit.errors import InputError
+from orbandit.spaces.base import Space
+
+
+@final
+class Ball(Space):
+    """The ball {x : ||x - center|| <= radius}.
+
+    Parameters
+    ----------
+    dim : int
+        Number of coordinates.
+    radius : float
+        Positive.
+    center : (dim,) array, optional
+        The origin by default.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> disk = ob.spaces.Ball(2, radius=2.0)
+    >>> round(disk.volume, 4), disk.diameter
+    (12.5664, 4.0)
+    >>> disk.contains([[0.0, 2.0], [1.5, 1.5]])
+    array([ True, False])
+    """
+
+    def __init__(self, dim: int, radius: float = 1.0, center: npt.ArrayLike | None = None) -> None:
+        dim = as_count(dim, "dim")
+        size = as_finite(radius, "radius")
+        if size.ndim != 0 or size <= 0:
+            raise InputError(f"`radius > 0` must hold for one number, but got radius={radius!r}.")
+        self._radius = float(size)
+        self._center = frozen(np.zeros(dim) if center is None else as_point(center, dim, "center"))
+
+    def __repr__(self) -> str:
+        place = f", center={self._center.tolist()}" if self._center.any() else ""
+        return f"Ball({self.dim}, radius={self._radius}{place})"
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return len(self._center)
+
+    @property
+    def radius(self) -> float:
+        """The radius."""
+        return self._radius
+
+    @property
+    def center(self) -> Array:
+        """The centre."""
+        return self._center
+
+    @property
+    def volume(self) -> float:
+        """pi^(d/2) radius^d / Gamma(d/2 + 1)."""
+        d = self.dim
+        return math.exp(d / 2 * math.log(math.pi) + d * math.log(self._radius) - math.lgamma(d / 2 + 1))
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius."""
+        return 2 * self._radius
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The box of side 2 radius about the centre."""
+        return self._center - self._radius, self._center + self._radius
+
+    def _excess(self, points: Array) -> Array:
+        distances: Array = np.linalg.norm(points - self._center, axis=1)
+        return distances - self._radius
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        directions = rng.standard_normal((size, self.dim))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        radii = self._radius * rng.random((size, 1)) ** (1 / self.dim)
+        return self._center + radii * directions
+
+    def _project(self, points: Array) -> Array:
+        offsets = points - self._center
+        norms = np.linalg.norm(offsets, axis=1, keepdims=True)
+        outside = norms > self._radius
+        scale = np.divide(self._radius, norms, where=outside, out=np.ones_like(norms))
+        return np.where(outside, self._center + scale * offsets, points)
+
+    def _support(self, directions: Array) -> Array:
+        heights: Array = directions @ self._center + self._radius * np.linalg.norm(directions, axis=1)
+        return heights
+
+    def _halfspaces(self) -> tuple[Array, Array]:
+        if self.dim == 1:  # an interval is a polytope, and may be swapped with the side of a box
+            sides = np.array([[1.0], [-1.0]])
+            return sides, self._support(sides)
+        return np.empty((0, self.dim)), np.empty(0)
+
+    def _round_parts(self) -> list[tuple[slice, Array, float]]:
+        return [] if self.dim == 1 else [(slice(0, self.dim), self._center, self._radius)]

@@ -1,0 +1,89 @@
+"""The protocol of an arm set: a compact convex set X in R^dim, asked about in batches of points.
+
+Public methods check their input once and call the private hooks, which see clean (m, dim) arrays only.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, RandomLike, as_count, as_generator, as_points, as_tolerance
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Space(ABC):
+    """A compact convex set of points.
+
+    A batch of points has shape (m, dim); a single point (dim,) is accepted wherever a batch is, and then
+    the answer drops the batch axis.
+    """
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """Number of coordinates of a point."""
+
+    @property
+    def intrinsic_dim(self) -> int:
+        """Dimension of the set itself, the d of every formula; less than `dim` for a flat set."""
+        return self.dim
+
+    @property
+    @abstractmethod
+    def volume(self) -> float:
+        """The set's measure in its intrinsic dimension."""
+
+    @property
+    @abstractmethod
+    def diameter(self) -> float:
+        """The largest distance between two points of the set."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[Array, Array]:
+        """The smallest box around the set, as (low, high)."""
+
+    def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> BoolArray | np.bool_:
+        """Tell which points lie in the set, each of its constraints being allowed an excess of `tol`."""
+        batch, single = as_points(points, self.dim)
+        inside = self._excess(batch) <= as_tolerance(tol)
+        return inside[0] if single else inside
+
+    def sample(self, size: int, rng: RandomLike) -> Array:
+        """Draw `size` independent points, uniform on the set, as a (size, dim) array."""
+        return self._sample(as_count(size, "size", minimum=0), as_generator(rng))
+
+    def project(self, points: npt.ArrayLike) -> Array:
+        """Return the nearest point of the set to each point."""
+        batch, single = as_points(points, self.dim)
+        nearest = self._project(batch)
+        return nearest[0] if single else nearest
+
+    def support(self, directions: npt.ArrayLike) -> Array:
+        """Return the support function: the largest <u, x> over x in the set, for each direction u."""
+        batch, single = as_points(directions, self.dim, "directions")
+        heights = self._support(batch)
+        return heights[0] if single else heights
+
+    @abstractmethod
+    def _excess(self, points: Array) -> Array:
+        """Return the largest violation of a constraint of the set, as a length: <= 0 inside."""
+
+    @abstractmethod
+    def _sample(self, size: int, rng: np.random.Generator) -> Array: ...
+
+    @abstractmethod
+    def _project(self, points: Array) -> Array: ...
+
+    @abstractmethod
+    def _support(self, directions: Array) -> Array: ...
+
+    @abstractmethod
+    def _halfspaces(self) -> tuple[Array, Array]:
+        """Return (normals, offsets) with the set = {x : normals @ x <= offsets} cut with `_round_parts`."""
+
+    def _round_parts(self) -> list[tuple[slice, Array, float]]:
+        """Return the constraints ||x[part] - center|| <= radius in two dimensions or more."""
+        return []

@@ -1,0 +1,91 @@
+"""Box: independent bounds on every coordinate."""
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_count, as_finite, frozen
+from orbandit.errors import InputError
+from orbandit.spaces.base import Space
+
+
+@final
+class Box(Space):
+    """The box {x : low <= x <= high}.
+
+    Parameters
+    ----------
+    low, high : float or (dim,) array
+        The bounds, low < high in every coordinate. Numbers hold for all coordinates.
+    dim : int, optional
+        Number of coordinates; needed only when both bounds are numbers.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cube = ob.spaces.Box(0.0, 1.0, dim=3)
+    >>> cube.volume, round(cube.diameter, 3)
+    (1.0, 1.732)
+    >>> cube.project([2.0, 0.5, -1.0])
+    array([1. , 0.5, 0. ])
+    """
+
+    def __init__(self, low: npt.ArrayLike, high: npt.ArrayLike, dim: int | None = None) -> None:
+        lo, hi = as_finite(low, "low"), as_finite(high, "high")
+        given = {lo.shape, hi.shape} | (set() if dim is None else {(as_count(dim, "dim"),)})
+        shapes = given - {()}
+        if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape == (0,):
+            raise InputError(
+                f"a box needs bounds of one shape (dim,), or numbers and `dim`, "
+                f"but got shapes {lo.shape} and {hi.shape} with dim={dim}."
+            )
+        lo, hi = np.broadcast_to(lo, shape), np.broadcast_to(hi, shape)
+        if not (lo < hi).all():
+            i = int(np.argmin(lo < hi))
+            raise InputError(
+                f"`low < high` must hold, but got low={lo[i]}, high={hi[i]} in coordinate {i}; "
+                "drop a coordinate that cannot vary."
+            )
+        self._low, self._high = frozen(lo), frozen(hi)
+
+    def __repr__(self) -> str:
+        return f"Box({self._low.tolist()}, {self._high.tolist()})"
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return len(self._low)
+
+    @property
+    def volume(self) -> float:
+        """Product of the sides."""
+        return float(np.prod(self._high - self._low))
+
+    @property
+    def diameter(self) -> float:
+        """Length of the diagonal."""
+        return float(np.linalg.norm(self._high - self._low))
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The bounds themselves."""
+        return self._low, self._high
+
+    def _excess(self, points: Array) -> Array:
+        outside: Array = np.maximum(self._low - points, points - self._high).max(axis=1)
+        return outside
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        return rng.uniform(self._low, self._high, size=(size, self.dim))
+
+    def _project(self, points: Array) -> Array:
+        return np.clip(points, self._low, self._high)
+
+    def _support(self, directions: Array) -> Array:
+        heights: Array = np.maximum(directions * self._low, directions * self._high).sum(axis=1)
+        return heights
+
+    def _halfspaces(self) -> tuple[Array, Array]:
+        eye = np.eye(self.dim)
+        return np.vstack([eye, -eye]), np.concatenate([self._high, -self._low])

@@ -1,0 +1,110 @@
+"""Product: several spaces side by side; m turbines on a disk are a product of m disks."""
+
+import math
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.errors import InputError, InputTypeError
+from orbandit.spaces.base import Space
+
+
+@final
+class Product(Space):
+    """The Cartesian product of spaces: a point is the concatenation of a point of each.
+
+    Parameters
+    ----------
+    *parts : Space
+        At least one; nested products are flattened.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> site = ob.spaces.Ball(2, radius=1300.0)
+    >>> farm = ob.spaces.Product(*[site] * 8)
+    >>> farm.dim, round(farm.diameter, 1)
+    (16, 7353.9)
+    """
+
+    def __init__(self, *parts: Space) -> None:
+        if not parts:
+            raise InputError("a product needs at least one space, but got none.")
+        for part in parts:
+            if not isinstance(part, Space):
+                raise InputTypeError(f"a product is made of spaces, but got {part!r}.")
+        self._parts = tuple(
+            leaf for part in parts for leaf in (part.parts if isinstance(part, Product) else (part,))
+        )
+        ends = np.cumsum([part.dim for part in self._parts]).tolist()
+        self._slices = [slice(end - part.dim, end) for part, end in zip(self._parts, ends, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"Product({', '.join(map(repr, self._parts))})"
+
+    @property
+    def parts(self) -> tuple[Space, ...]:
+        """The spaces, in the order of their coordinates."""
+        return self._parts
+
+    @property
+    def dim(self) -> int:
+        """Sum of the parts' dimensions."""
+        return sum(part.dim for part in self._parts)
+
+    @property
+    def intrinsic_dim(self) -> int:
+        """Sum of the parts' intrinsic dimensions."""
+        return sum(part.intrinsic_dim for part in self._parts)
+
+    @property
+    def volume(self) -> float:
+        """Product of the parts' volumes."""
+        return math.prod(part.volume for part in self._parts)
+
+    @property
+    def diameter(self) -> float:
+        """Root of the sum of the squares of the parts' diameters."""
+        return math.hypot(*(part.diameter for part in self._parts))
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The parts' bounds, side by side."""
+        lows, highs = zip(*(part.bounds for part in self._parts), strict=True)
+        return np.concatenate(lows), np.concatenate(highs)
+
+    def _excess(self, points: Array) -> Array:
+        excesses = [part._excess(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
+        return np.maximum.reduce(excesses)
+
+    def _sample(self, size: int, rng: np.random.Generator) -> Array:
+        return np.hstack([part._sample(size, rng) for part in self._parts])
+
+    def _project(self, points: Array) -> Array:
+        return np.hstack(
+            [part._project(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
+        )
+
+    def _support(self, directions: Array) -> Array:
+        heights = [
+            part._support(directions[:, own]) for part, own in zip(self._parts, self._slices, strict=True)
+        ]
+        return np.add.reduce(heights)
+
+    def _halfspaces(self) -> tuple[Array, Array]:
+        normals, offsets = [], []
+        for part, own in zip(self._parts, self._slices, strict=True):
+            part_normals, part_offsets = part._halfspaces()
+            rows = np.zeros((len(part_normals), self.dim))
+            rows[:, own] = part_normals
+            normals.append(rows)
+            offsets.append(part_offsets)
+        return np.vstack(normals), np.concatenate(offsets)
+
+    def _round_parts(self) -> list[tuple[slice, Array, float]]:
+        return [
+            (slice(own.start + inner.start, own.start + inner.stop), center, radius)
+            for part, own in zip(self._parts, self._slices, strict=True)
+            for inner, center, radius in part._round_parts()
+        ]

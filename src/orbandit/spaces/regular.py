@@ -1,0 +1,57 @@
+"""Corners of the regular polytopes, circumradius 1 about the origin, in the frame of the Coxeter groups."""
+
+import math
+from itertools import product
+
+import numpy as np
+
+from orbandit._checks import Array, unknown_name
+from orbandit.errors import InputError
+
+GOLDEN = (1 + math.sqrt(5)) / 2
+
+
+def regular_vertices(name: str) -> Array:
+    """Return the corners of the regular polytope called `name`."""
+    if isinstance(name, str) and name.startswith("polygon-"):
+        sides = name.removeprefix("polygon-")
+        if not sides.isascii() or not sides.isdigit() or int(sides) < 3:
+            raise InputError(f"`polygon-m` needs an integer m >= 3, but got {name!r}.")
+        return polygon(int(sides))
+    corners = {
+        "tetrahedron": lambda: regular_simplex(3),
+        "cube": lambda: np.array(list(product((-1.0, 1.0), repeat=3))),
+        "octahedron": lambda: np.vstack([np.eye(3), -np.eye(3)]),
+        "dodecahedron": lambda: np.vstack(
+            [list(product((-1.0, 1.0), repeat=3)), _signed_cycles(1 / GOLDEN, GOLDEN)]
+        ),
+        "icosahedron": lambda: _signed_cycles(GOLDEN, 1.0),
+    }
+    if name not in corners:
+        raise unknown_name("regular polytope", name, [*corners, "polygon-m"])
+    vertices = corners[name]()
+    return vertices / np.linalg.norm(vertices, axis=1, keepdims=True)
+
+
+def polygon(sides: int) -> Array:
+    """Return the corners of the regular polygon with one corner on the first axis."""
+    angles = 2 * math.pi * np.arange(sides) / sides
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def regular_simplex(dim: int) -> Array:
+    """Return the dim + 1 corners of the regular simplex in R^dim with one corner on the first axis.
+
+    The simplex of one dimension less, scaled to radius sqrt(1 - 1/dim^2), stands at height -1/dim.
+    """
+    if dim == 1:
+        return np.array([[1.0], [-1.0]])
+    base = math.sqrt(1 - 1 / dim**2) * regular_simplex(dim - 1)
+    return np.vstack([np.eye(1, dim), np.column_stack([np.full(dim, -1 / dim), base])])
+
+
+def _signed_cycles(a: float, b: float) -> Array:
+    """Return the cyclic shifts of (+-a, +-b, 0)."""
+    return np.array(
+        [np.roll([s * a, t * b, 0.0], shift) for s, t in product((-1, 1), repeat=2) for shift in range(3)]
+    )

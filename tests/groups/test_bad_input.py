@@ -1,0 +1,145 @@
+"""Every refusal names the value and the remedy, and is of a type a caller can catch."""
+
+import numpy as np
+import pytest
+from cases import FINITE, INFINITE, LARGE, G
+
+import orbandit as ob
+from orbandit.errors import GroupTooLargeError, InputError, InputTypeError
+
+GROUPS = {**FINITE, **INFINITE, **LARGE}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_points_are_checked(name):
+    group = GROUPS[name]()
+    good = np.zeros(group.dim)
+    wrong = np.zeros(group.dim + 1)
+    for call in (group.fold, group.orbit, group.stabilizer, group.centered, lambda x: group.distance(x, good)):
+        with pytest.raises(InputError, match=rf"\({group.dim},\)"):
+            call(wrong)
+    for bad in (np.nan, np.inf, -np.inf):
+        broken = good.copy()
+        broken[-1] = bad
+        with pytest.raises(InputError, match=f"finite, but got {bad} at index"):
+            group.fold([good, broken])
+        with pytest.raises(InputError, match="`b` must be finite"):
+            group.distance(good, broken)
+        with pytest.raises(InputError, match="finite"):
+            group.act(np.eye(group.dim), broken)
+    with pytest.raises(InputTypeError, match="must be numbers"):
+        group.fold(["a"] * group.dim)
+
+
+def test_infinities_that_cancel_are_found():
+    with pytest.raises(InputError, match=r"got inf at index \(0, 0\)"):
+        G.Symmetric(2).fold([[np.inf, -np.inf]])
+    huge = np.full((2, 2), 1e308)  # their sum overflows, but each is finite
+    np.testing.assert_array_equal(G.Symmetric(2).fold(huge), huge)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: G.Symmetric(0), "`dim >= 1` must hold, but got dim=0"),
+        (lambda: G.Symmetric(-2), "dim=-2"),
+        (lambda: G.Cyclic(0), "`m >= 1`"),
+        (lambda: G.Dihedral(0), "`m >= 1`"),
+        (lambda: G.BlockPermutation(0, 2), "`blocks >= 1`"),
+        (lambda: G.SignedBlockPermutation(2, 0), "`size >= 1`"),
+        (lambda: G.Orthogonal(1, 3), "use SignedBlockPermutation"),
+        (lambda: G.Diagonal(G.Dihedral(3), 0), "`copies >= 1`"),
+        (lambda: G.Matrix([[1.0, 0.1], [0.0, 1.0]]), "generator 0 has g g"),
+        (lambda: G.Matrix(2 * np.eye(2)), "orthogonal"),
+        (lambda: G.Matrix(np.eye(3)[:2]), r"shape \(1, 2, 3\)"),
+        (lambda: G.Matrix(np.empty((0, 2, 2))), "Trivial"),
+        (lambda: G.Matrix([[np.nan, 0], [0, 1]]), "finite"),
+        (lambda: G.Permutation([0, 0, 1]), r"generator 0 is \[0.0, 0.0, 1.0\]"),
+        (lambda: G.Permutation([1, 2, 3]), "each of 0, ..., 2 once"),
+        (lambda: G.Permutation([]), "shape"),
+        (lambda: G.Product(), "at least one group"),
+        (lambda: G.Joint(G.Symmetric(3), G.Cyclic(3)), "one dimension"),
+        (lambda: G.Joint(G.Symmetric(2), G.Cyclic(3)), "must normalise"),
+        (lambda: G.Joint(G.Cyclic(3), G.Symmetric(2).centered([1.0, 0.0])), "share a fixed point"),
+        (lambda: G.Joint(G.SignFlips(4), G.Orthogonal(2, 2)), "`b` must be finite"),
+        (lambda: G.Symmetric(3).act(np.eye(2), np.zeros(3)), "elements"),
+        (lambda: G.Symmetric(3).elements(limit=0), "`limit >= 1`"),
+        (lambda: G.Symmetric(3).random(-1, 0), "`size >= 0`"),
+        (lambda: G.Symmetric(2).domain().contains([0.0, 1.0], tol=-1), "`tol >= 0`"),
+        (lambda: G.Symmetric(2).domain().excludes([0.0, 1.0], [0.0, 0.5]), "`low <= high`"),
+        (lambda: G.Symmetric(2).domain().excludes([0.0, 1.0], [[1.0, 1.5]] * 2), "one shape"),
+    ],
+)
+def test_values_are_refused(make, message):
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, ob.errors.OrbanditError)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: G.Symmetric(2.5), "`dim` must be an integer, but got 2.5"),
+        (lambda: G.Symmetric("3"), "got '3'"),
+        (lambda: G.Product(G.Symmetric(2), 3), "made of groups, but got 3"),
+        (lambda: G.Joint(G.Symmetric(2), None), "must be groups, but got None"),
+        (lambda: G.Diagonal("D3", 2), "must be a group, but got 'D3'"),
+        (lambda: G.Symmetric(3).random(1, None), "`rng` must be a seed"),
+        (lambda: G.Symmetric(3).random(1, "seed"), "`rng` must be a seed"),
+    ],
+)
+def test_types_are_refused(make, message):
+    with pytest.raises(InputTypeError, match=message) as caught:
+        make()
+    assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("e8", "mean 'E8'?"),
+        ("b3", "mean 'B3'?"),
+        ("C3", "mean 'B3'?"),
+        ("I2[7]", "mean 'I2(7)'?"),
+        ("E9", "'E8'"),
+        ("H5", "'H4'"),
+        ("F3", "'F4'"),
+        ("I2", "'I2(m)'"),
+        (8, "Known"),
+    ],
+)
+def test_unknown_coxeter_names_get_a_hint(name, hint):
+    with pytest.raises(InputError) as caught:
+        G.Coxeter(name)
+    assert hint in str(caught.value)
+    assert "Known: An, Bn, Dn, E6" in str(caught.value)
+    if name != 8:
+        assert "Did you mean" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["A0", "B0", "D1", "I2(1)"])
+def test_coxeter_ranks_are_checked(name):
+    with pytest.raises(InputError, match=r"needs [nm] >= "):
+        G.Coxeter(name)
+
+
+def test_a_part_too_large_to_list_is_refused():
+    with pytest.raises(GroupTooLargeError, match="E8"):
+        G.Diagonal(G.Coxeter("E8"), 2)
+    with pytest.raises(GroupTooLargeError, match="Symmetric"):
+        G.Joint(G.SignFlips(12), G.Symmetric(12))
+
+
+def test_a_point_with_a_stabilizer_has_no_domain():
+    with pytest.raises(InputError, match=r"1 others fix \[1.0, 1.0, 2.0\]; move it off the walls"):
+        G.Symmetric(3).domain([1.0, 1.0, 2.0])
+
+
+def test_representations_show_how_to_make_the_group():
+    assert repr(G.Coxeter("H3")) == "Coxeter('H3')"
+    assert repr(G.Symmetric(3).centered([1, 2, 3])) == "Symmetric(3).centered([1.0, 2.0, 3.0])"
+    assert repr(LARGE["eight turbines"]()) == "Joint(BlockPermutation(8, 2), Diagonal(Dihedral(16), 8))"
+    assert repr(FINITE["Klein"]()) == "Permutation([[1, 0, 3, 2], [2, 3, 0, 1]])"
+    for make in GROUPS.values():
+        assert make()._name() in repr(make())

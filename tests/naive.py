@@ -1,0 +1,66 @@
+"""Slow, obvious twins of the compiled kernels and of the closed forms, for tests to compare with."""
+
+from itertools import permutations, product
+
+import numpy as np
+from scipy.linalg import orthogonal_procrustes
+
+
+def orbit_distance(elements, x, y):
+    """Minimum over all elements of ||g x - y||."""
+    return min(np.linalg.norm(g @ x - y) for g in elements)
+
+
+def orbit_distances(elements, a, b):
+    """The same for two batches, still over every element."""
+    images = np.einsum("gij,mj->gmi", elements, a)
+    return np.array([[np.linalg.norm(images[:, i] - y, axis=1).min() for y in b] for i in range(len(a))])
+
+
+def fold_into_chamber(points, roots):
+    """Reflect in the first violated root until there is none."""
+    folded = []
+    for x in points:
+        x = x.copy()
+        while (heights := roots @ x).min(initial=0.0) < -1e-13 * np.linalg.norm(x):
+            root = roots[np.flatnonzero(heights < -1e-13 * np.linalg.norm(x))[0]]
+            x -= 2 * (root @ x) * root
+        folded.append(x)
+    return np.array(folded)
+
+
+def block_distance(a, b, signed):
+    """Minimum over every permutation of blocks, and every choice of signs."""
+    best = np.inf
+    for order in permutations(range(len(a))):
+        for signs in product((1, -1), repeat=len(a)) if signed else [(1,) * len(a)]:
+            image = np.array(signs)[:, None] * a[list(order)]
+            best = min(best, np.linalg.norm(image - b))
+    return best
+
+
+def image_distances(images, b):
+    """Minimum over listed images."""
+    return np.array([[min(np.linalg.norm(image - y) for image in row) for y in b] for row in images])
+
+
+def orthogonal_distance(a, b):
+    """The residual that scipy's Procrustes solution leaves."""
+    Q, _ = orthogonal_procrustes(a.T, b.T)
+    return np.linalg.norm(a.T @ Q - b.T)
+
+
+def echelon_form(matrix, tol=1e-12):
+    """Gram-Schmidt on the columns: each new direction is a pivot row; entries are the inner products."""
+    directions = []
+    for column in matrix.T:
+        rest = column.copy()
+        for _ in range(2):
+            for u in directions:
+                rest -= (u @ rest) * u
+        if np.linalg.norm(rest) > tol * np.linalg.norm(matrix):
+            directions.append(rest / np.linalg.norm(rest))
+    form = np.zeros(matrix.shape)
+    for i, u in enumerate(directions):
+        form[i] = u @ matrix
+    return form

@@ -1,0 +1,295 @@
+"""Every space: membership, uniform samples, nearest points, volume, diameter, bounds, support."""
+
+import math
+
+import numpy as np
+import pytest
+from cases import SPACES, S
+from scipy.optimize import minimize
+from scipy.spatial.distance import pdist
+from scipy.stats import kstest
+
+import orbandit as ob
+from orbandit.errors import InputError, InputTypeError
+
+all_spaces = pytest.mark.parametrize("name", SPACES)
+
+
+def directions(space, size, seed):
+    return np.random.default_rng(seed).standard_normal((size, space.dim))
+
+
+@all_spaces
+def test_samples_lie_inside_and_repeat_with_their_seed(name):
+    space = SPACES[name]()
+    points = space.sample(500, 0)
+    assert points.shape == (500, space.dim)
+    assert space.contains(points, tol=1e-12).all()
+    low, high = space.bounds
+    assert ((points >= low - 1e-12) & (points <= high + 1e-12)).all()
+    np.testing.assert_array_equal(points, space.sample(500, np.random.default_rng(0)))
+    assert space.sample(0, 0).shape == (0, space.dim)
+    rng = np.random.default_rng(0)
+    assert not np.array_equal(space.sample(5, rng), space.sample(5, rng))
+
+
+@all_spaces
+def test_points_pushed_outside_are_not_contained(name):
+    space = SPACES[name]()
+    for u in directions(space, 20, seed=1):
+        beyond = space.project(u * 100)
+        outward = (u * 100 - beyond) / np.linalg.norm(u * 100 - beyond)
+        assert space.contains(beyond)
+        assert not space.contains(beyond + 1e-6 * outward)
+        assert space.contains(beyond + 1e-6 * outward, tol=1e-5)
+
+
+@all_spaces
+def test_volumes_of_halves_match_samples_of_a_box(name):
+    """Uniform samples and an independent sampler agree on random half-spaces through the space."""
+    space = SPACES[name]()
+    points, rejected = space.sample(20_000, 2), by_rejection(space, 4_000, seed=3)
+    for u in directions(space, 10, seed=4):
+        level = np.median(rejected @ u)
+        share, expected = (points @ u < level).mean(), (rejected @ u < level).mean()
+        # Two binomial errors of at most 0.0035 and 0.0079: 0.035 is four of their joint deviation.
+        assert abs(share - expected) < 0.035
+
+
+@all_spaces
+def test_moments_of_samples(name):
+    space = SPACES[name]()
+    points, rejected = space.sample(20_000, 5), by_rejection(space, 4_000, seed=6)
+    error = 5 * space.diameter / math.sqrt(len(rejected))
+    np.testing.assert_allclose(points.mean(axis=0), rejected.mean(axis=0), atol=error / 2)
+    np.testing.assert_allclose(np.cov(points.T), np.cov(rejected.T), atol=error * space.diameter / 4)
+
+
+def by_rejection(space, size, seed):
+    """Draw uniform points from the bounding box, in the plane sum x = 1 for simplices, and keep those inside."""
+    if isinstance(space, S.Product):
+        return np.hstack([by_rejection(part, size, seed + i) for i, part in enumerate(space.parts)])
+    rng = np.random.default_rng(seed)
+    low, high = space.bounds
+    kept = np.empty((0, space.dim))
+    while len(kept) < size:
+        box = rng.uniform(low, high, size=(100_000, space.dim))
+        if isinstance(space, S.Simplex):  # free coordinates uniform, the last one determined
+            box[:, -1] = 1 - box[:, :-1].sum(axis=1)
+        kept = np.vstack([kept, box[space.contains(box)]])
+    return kept[:size]
+
+
+def test_known_distributions():
+    radii = np.linalg.norm(S.Ball(3, radius=2.0).sample(5000, 0), axis=1)
+    assert kstest((radii / 2) ** 3, "uniform").pvalue > 0.001
+    shares = S.Simplex(4).sample(5000, 0)[:, 0]
+    assert kstest(1 - (1 - shares) ** 3, "uniform").pvalue > 0.001
+
+
+@all_spaces
+def test_projection_against_a_quadratic_program(name):
+    space = SPACES[name]()
+    rng = np.random.default_rng(7)
+    low, high = space.bounds
+    points = rng.uniform(low - 1.5, high + 1.5, size=(12, space.dim))
+    normals, offsets = space._halfspaces()
+    constraints = [{"type": "ineq", "fun": lambda x: offsets - normals @ x, "jac": lambda x: -normals}]
+    for part, center, radius in space._round_parts():
+        constraints.append(
+            {"type": "ineq", "fun": lambda x, p=part, c=center, r=radius: r**2 - ((x[p] - c) ** 2).sum()}
+        )
+    start = space.sample(1, 8)[0]
+    for point, nearest in zip(points, space.project(points), strict=True):
+        assert space.contains(nearest, tol=1e-9)
+        solution = minimize(
+            lambda x, p=point: ((x - p) ** 2).sum(),
+            start,
+            jac=lambda x, p=point: 2 * (x - p),
+            constraints=[c for c in constraints if len(normals) or "jac" not in c],
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        assert np.linalg.norm(nearest - point) <= math.sqrt(solution.fun) + 1e-7
+        np.testing.assert_allclose(nearest, solution.x, atol=2e-4)
+
+
+@all_spaces
+def test_projection_obeys_the_obtuse_angle_criterion(name):
+    """The nearest point p of x is the only one of the space with <x - p, y - p> <= 0 for all y in it."""
+    space = SPACES[name]()
+    rng = np.random.default_rng(9)
+    points = 3 * space.diameter * rng.standard_normal((200, space.dim))
+    nearest = space.project(points)
+    assert space.contains(nearest).all()
+    outward = points - nearest
+    scale = np.linalg.norm(outward, axis=1) * space.diameter
+    assert (space.support(outward) - (outward * nearest).sum(axis=1) <= 1e-9 * scale).all()
+    np.testing.assert_allclose(space.project(nearest), nearest, atol=1e-12)
+    inside = space.sample(50, 10)
+    np.testing.assert_allclose(space.project(inside), inside, atol=1e-12)
+
+
+@all_spaces
+def test_support_bounds_and_diameter(name):
+    space = SPACES[name]()
+    points = space.sample(2000, 11)
+    u = directions(space, 30, seed=12)
+    assert ((points @ u.T).max(axis=0) <= space.support(u) + 1e-12).all()
+    low, high = space.bounds
+    np.testing.assert_allclose(space.support(np.eye(space.dim)), high, atol=1e-12)
+    np.testing.assert_allclose(-space.support(-np.eye(space.dim)), low, atol=1e-12)
+    widths = space.support(u) + space.support(-u)
+    assert (widths <= space.diameter * np.linalg.norm(u, axis=1) + 1e-9).all()
+    # The diameter is reached by corners, which are the farthest points in some directions.
+    corners = np.array([extreme_point(space, v) for v in directions(space, 400, seed=13)])
+    assert pdist(corners).max() == pytest.approx(space.diameter, rel=0.02)
+    assert pdist(corners).max() <= space.diameter + 1e-9
+
+
+def extreme_point(space, direction):
+    """The point of the space farthest along a direction: the projection of a point far out there."""
+    return space.project(1e4 * space.diameter * direction)
+
+
+def test_volumes():
+    golden = (1 + math.sqrt(5)) / 2
+    volumes = {
+        "interval": 3.0,
+        "box": 1 * 4 * 0.5,
+        "disk": math.pi * 2.25,
+        "ball in 5-D": 8 * math.pi**2 / 15,
+        "1-D ball": 1.0,
+        "simplex 2": math.sqrt(2),
+        "simplex 4": 2 / 6,
+        "1-D polytope": 2.0,
+        "thin triangle": 0.025,
+        "tetrahedron": 8 * math.sqrt(3) / 27,
+        "cube": (2 / math.sqrt(3)) ** 3,
+        "octahedron": 4 / 3,
+        "dodecahedron": (15 + 7 * math.sqrt(5)) / 4 * (4 / (math.sqrt(15) + math.sqrt(3))) ** 3,
+        "icosahedron": 5 * golden**2 / 6 * (2 / math.sqrt(golden * math.sqrt(5))) ** 3,
+        "pentagon": 5 / 2 * math.sin(2 * math.pi / 5),
+        "4-D cross": 2**4 / 24,
+        "product": math.pi * math.sqrt(3) / 2,
+        "nested product": math.pi * 4 * math.pi * 3 * math.sqrt(3) / 4,
+    }
+    assert {name: SPACES[name]().volume for name in SPACES} == pytest.approx(volumes)
+
+
+@pytest.mark.parametrize(
+    ("name", "vertices", "facets"),
+    [
+        ("tetrahedron", 4, 4),
+        ("cube", 8, 6),
+        ("octahedron", 6, 8),
+        ("dodecahedron", 20, 12),
+        ("icosahedron", 12, 20),
+        ("polygon-9", 9, 9),
+    ],
+)
+def test_regular_polytopes(name, vertices, facets):
+    space = S.Polytope.regular(name)
+    assert len(space.vertices) == vertices
+    assert len(space._halfspaces()[0]) == facets
+    np.testing.assert_allclose(np.linalg.norm(space.vertices, axis=1), 1, atol=1e-15)
+    np.testing.assert_allclose(space.vertices.mean(axis=0), 0, atol=1e-15)
+    np.testing.assert_allclose(space._halfspaces()[1], space._halfspaces()[1][0])  # one inradius
+
+
+def test_intrinsic_dimension():
+    assert (S.Simplex(4).dim, S.Simplex(4).intrinsic_dim) == (4, 3)
+    assert SPACES["product"]().intrinsic_dim == 2 + 2 + 1
+    assert SPACES["product"]().dim == 6
+
+
+def test_points_that_are_no_corners_are_dropped():
+    square = S.Polytope([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5], [0.2, 0.1]])
+    assert len(square.vertices) == 4
+
+
+def test_far_and_large_polytopes_keep_their_shape():
+    icosahedron = S.Polytope.regular("icosahedron")
+    moved = S.Polytope(1000 * icosahedron.vertices + 5000)
+    assert moved.volume == pytest.approx(1e9 * icosahedron.volume)
+    points = moved.sample(200, 0)
+    assert moved.contains(points).all()
+    assert len(moved._halfspaces()[0]) == 20
+    np.testing.assert_allclose(
+        moved.project(1000 * np.eye(3) + 7000), 5000 + 1000 * icosahedron.project(np.eye(3) + 2), rtol=1e-9
+    )
+
+
+def test_single_points_drop_the_batch_axis():
+    box = S.Box(0, 1, dim=2)
+    assert box.contains([0.5, 0.5]).shape == ()
+    assert box.project([2.0, 2.0]).shape == (2,)
+    assert np.ndim(box.support([1.0, 0.0])) == 0
+    assert box.contains([[0.5, 0.5]]).shape == (1,)
+
+
+@all_spaces
+def test_points_are_checked(name):
+    space = SPACES[name]()
+    for call in (space.contains, space.project, space.support):
+        with pytest.raises(InputError, match=rf"must have shape \({space.dim},\)"):
+            call(np.zeros(space.dim + 1))
+        with pytest.raises(InputError, match="finite, but got nan at index"):
+            call(np.full(space.dim, np.nan))
+    with pytest.raises(InputError, match="`tol >= 0`"):
+        space.contains(np.zeros(space.dim), tol=-1.0)
+    with pytest.raises(InputError, match="`size >= 0`"):
+        space.sample(-1, 0)
+    with pytest.raises(InputTypeError, match="rng"):
+        space.sample(1, None)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: S.Box(0, 1), "or numbers and `dim`"),
+        (lambda: S.Box(1, 1, dim=2), "`low < high` must hold, but got low=1.0, high=1.0 in coordinate 0"),
+        (lambda: S.Box([0, 2], [1, 1]), "low=2.0, high=1.0 in coordinate 1"),
+        (lambda: S.Box([0, 0], [1, 1, 1]), "one shape"),
+        (lambda: S.Box([0, 0], 1, dim=3), "one shape"),
+        (lambda: S.Box([0.0], [1.0], dim=2), "bounds of one shape"),
+        (lambda: S.Box([], []), "bounds of one shape"),
+        (lambda: S.Box(0, np.inf, dim=1), "`high` must be finite"),
+        (lambda: S.Box(0, 1, dim=0), "`dim >= 1`"),
+        (lambda: S.Ball(0), "`dim >= 1`"),
+        (lambda: S.Ball(2, radius=0.0), "`radius > 0`"),
+        (lambda: S.Ball(2, radius=-1.0), "radius=-1.0"),
+        (lambda: S.Ball(2, center=[0.0]), r"shape \(2,\)"),
+        (lambda: S.Simplex(1), "`dim >= 2`"),
+        (lambda: S.Polytope([[0, 0], [1, 1], [2, 2]]), "flat of dimension 1"),
+        (lambda: S.Polytope([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]), "must span R\\^3"),
+        (lambda: S.Polytope([[1.0, 1.0]]), "flat of dimension 0"),
+        (lambda: S.Polytope([0.0, 1.0]), r"shape \(k, dim\)"),
+        (lambda: S.Polytope([[0, 0], [1, np.nan], [0, 1]]), "`vertices` must be finite"),
+        (lambda: S.Polytope.regular("icosahedra"), "Did you mean 'icosahedron'"),
+        (lambda: S.Polytope.regular("polygon-2"), "m >= 3, but got 'polygon-2'"),
+        (lambda: S.Polytope.regular("polygon-x"), "m >= 3"),
+        (lambda: S.Product(), "at least one space"),
+    ],
+)
+def test_bad_spaces_are_refused(make, message):
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert isinstance(caught.value, ValueError)
+
+
+def test_wrong_types_are_refused():
+    with pytest.raises(InputTypeError, match="made of spaces, but got 2"):
+        S.Product(S.Ball(2), 2)
+    with pytest.raises(InputTypeError, match="`low` must be numbers"):
+        S.Box("a", "b", dim=2)
+    assert issubclass(InputTypeError, TypeError)
+    assert issubclass(InputTypeError, ob.errors.OrbanditError)
+
+
+def test_representations():
+    assert repr(S.Box(0, 1, dim=2)) == "Box([0.0, 0.0], [1.0, 1.0])"
+    assert repr(S.Ball(2)) == "Ball(2, radius=1.0)"
+    assert repr(S.Ball(1, 2.0, [3.0])) == "Ball(1, radius=2.0, center=[3.0])"
+    assert repr(S.Product(S.Simplex(2), S.Simplex(3))) == "Product(Simplex(2), Simplex(3))"
+    assert repr(S.Polytope.regular("cube")) == "Polytope(<8 vertices in R^3>)"

@@ -61,9 +61,9 @@ def procrustes_loop(a: Array, b: Array) -> Array:
     distances = np.empty((len(a), len(b)))
     for i, left in enumerate(a.reshape(-1, 3, 20)):
         for j, right in enumerate(b.reshape(-1, 3, 20)):
-            Q, _ = orthogonal_procrustes(left.T, right.T)
-            distances[i, j] = np.linalg.norm(left.T @ Q - right.T)
-    return distances
+            _, nuclear_norm = orthogonal_procrustes(left.T, right.T)
+            distances[i, j] = (left * left).sum() + (right * right).sum() - 2 * nuclear_norm
+    return np.sqrt(distances)
 
 
 def assignment_loop(a: Array, b: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Checks of arguments, shared by every layer: each returns the clean value or raises an `OrbanditError`."""
+"""Arrays and checks of arguments, shared by every layer; a check returns the clean value or raises an error."""
 
 import difflib
 import operator
@@ -92,6 +92,12 @@ def unknown_name(kind: str, name: object, known: Iterable[str], guess: str | Non
     near = [guess] if guess else [folded[key] for key in close]
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     return InputError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+def unit_rows(array: Array) -> Array:
+    """Return the rows scaled to length 1."""
+    scaled: Array = array / np.linalg.norm(array, axis=-1, keepdims=True)
+    return scaled
 
 
 def frozen(array: npt.ArrayLike) -> Array:

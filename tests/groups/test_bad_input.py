@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cases import FINITE, INFINITE, LARGE, G
 
 import orbandit as ob
+from cases import FINITE, INFINITE, LARGE, G
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError
 
 GROUPS = {**FINITE, **INFINITE, **LARGE}
@@ -15,7 +15,13 @@ def test_points_are_checked(name):
     group = GROUPS[name]()
     good = np.zeros(group.dim)
     wrong = np.zeros(group.dim + 1)
-    for call in (group.fold, group.orbit, group.stabilizer, group.centered, lambda x: group.distance(x, good)):
+    for call in (
+        group.fold,
+        group.orbit,
+        group.stabilizer,
+        group.centered,
+        lambda x: group.distance(x, good),
+    ):
         with pytest.raises(InputError, match=rf"\({group.dim},\)"):
             call(wrong)
     for bad in (np.nan, np.inf, -np.inf):

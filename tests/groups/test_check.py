@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cases import G, S
 
 import orbandit as ob
+from cases import G, S
 from orbandit.groups.check import describe
 
 cube = S.Box(0, 1, dim=3)
@@ -100,7 +100,10 @@ def test_bad_input_is_refused():
         (G.BlockPermutation(2, 2).generators[0], "swaps coordinates 0 and 2, 1 and 3"),
         (G.SignFlips(3).generators[1], "changes the sign of coordinates 1"),
         (G.CyclicShift(3).generators[0], "moves coordinates [1, 2, 0] to [0, 1, 2]"),
-        (-G.Symmetric(2).generators[0], "swaps coordinates 0 and 1, then changes the sign of coordinates 0, 1"),
+        (
+            -G.Symmetric(2).generators[0],
+            "swaps coordinates 0 and 1, then changes the sign of coordinates 0, 1",
+        ),
         (G.Dihedral(3).generators[1], "reflects in the plane with normal"),
         (G.Cyclic(3).generators[0], "maps by the matrix"),
     ],

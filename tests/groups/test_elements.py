@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from cases import FINITE, INFINITE, LARGE, G, delicate_points, rotation
 from scipy.spatial import cKDTree
 from scipy.stats import chisquare
 
 import orbandit as ob
+from cases import FINITE, INFINITE, LARGE, G, delicate_points, rotation
 
 KNOWN_ORDERS = {
     "A1": 2,

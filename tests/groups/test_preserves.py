@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cases import G, S, rotation
 
 import orbandit as ob
+from cases import G, S, rotation
 
 disk, square = S.Ball(2), S.Box(-1, 1, dim=2)
 disks = S.Product(*[disk] * 3)
@@ -87,5 +87,5 @@ def test_not_preserved(space, group):
 def test_mismatched_arguments_are_refused():
     with pytest.raises(ob.errors.InputError, match="one dimension"):
         G.Symmetric(3).preserves(square)
-    with pytest.raises(ob.errors.InputTypeError, match="ob.spaces"):
+    with pytest.raises(ob.errors.InputTypeError, match="one of ob"):
         G.Symmetric(3).preserves("cube")

@@ -3,15 +3,15 @@
 import math
 from itertools import product
 
-import naive
 import numpy as np
 import pytest
-from cases import FINITE, INFINITE, LARGE, G, coordinates, delicate_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
+import naive
 import orbandit as ob
+from cases import FINITE, INFINITE, LARGE, G, coordinates, delicate_points
 
 GROUPS = {**FINITE, **INFINITE, **LARGE}
 WITH_DOMAIN = [name for name in [*FINITE, *LARGE] if name != "joint without a domain"]

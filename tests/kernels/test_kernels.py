@@ -1,9 +1,9 @@
 """Every compiled kernel against its slow twin, compiled and as plain Python."""
 
-import naive
 import numpy as np
 import pytest
 
+import naive
 import orbandit as ob
 from orbandit._kernels.assignment import block_distances
 from orbandit._kernels.chamber import LANES, fold_into_chamber

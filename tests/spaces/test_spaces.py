@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from cases import SPACES, S
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from scipy.stats import kstest
 
 import orbandit as ob
+from cases import SPACES, S
 from orbandit.errors import InputError, InputTypeError
 
 all_spaces = pytest.mark.parametrize("name", SPACES)

@@ -1,1 +1,1 @@
-"""Every compiled function: arrays in, arrays out, the caller allocates. Each has a slow twin in tests/naive.py."""
+"""Every compiled function: arrays in, arrays out, the caller allocates; slow twins are in tests/naive.py."""

@@ -53,7 +53,8 @@ def assign(
     """Give each row i the column `column_of[i]` at the least total cost, in O(K^3).
 
     Jonker and Volgenant (1987): every column is priced at its least cost and given to that row where it is
-    still free; each row left over starts a shortest augmenting path. The other arrays, of length K, are work space.
+    still free; each row left over starts a shortest augmenting path. The other arrays, of length K, are work
+    space.
     """
     K = cost.shape[0]
     column_of[:] = -1

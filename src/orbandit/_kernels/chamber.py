@@ -17,9 +17,7 @@ LANES = 64
 
 
 @compiled
-def fold_into_chamber(
-    points: FloatArray, roots: FloatArray, tol: float, max_sweeps: int, out: FloatArray
-) -> None:
+def fold_into_chamber(points: FloatArray, roots: FloatArray, tol: float, max_sweeps: int, out: FloatArray) -> None:
     """Write the fold of each point into `out`; `roots` are unit simple roots.
 
     A height <x, root> above -tol ||x|| counts as non-negative; a point with no other height stays as it is.

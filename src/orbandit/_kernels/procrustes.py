@@ -40,7 +40,7 @@ def echelon_forms(matrices: FloatArray, tol: float, out: FloatArray) -> None:
                 _reflect_rows(out[p], r, j, length, tail)
             elif out[p, r, j] < 0.0:
                 for k in range(columns):
-                    out[p, r, k] = -out[p, r, k]
+                    out[p, r, k] = 0.0 - out[p, r, k]  # no negative zeros
             r += 1
 
 

@@ -169,9 +169,8 @@ class Group(ABC):
         distances = self._distance(left - self._center, right - self._center)
         if left_single and right_single:
             return np.float64(distances[0, 0])
-        if left_single:
-            return distances[0]
-        return distances[:, 0] if right_single else distances
+        flat = left_single or right_single
+        return distances.ravel() if flat else distances
 
     def random(self, size: int, rng: RandomLike) -> Array:
         """Draw `size` independent elements, uniform on the group, as (size, dim, dim) matrices."""
@@ -246,7 +245,8 @@ class Group(ABC):
     @property
     def _base_point(self) -> Array:
         """A point within the domain, which no element but the identity fixes."""
-        return self._fold(generic_point(self.dim)[None])[0]
+        (point,) = self._fold(generic_point(self.dim)[None])
+        return np.asarray(point)
 
     @property
     @abstractmethod
@@ -258,7 +258,8 @@ class Group(ABC):
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
         elements = self.elements(limit)
-        return elements[np.abs(elements @ point - point).max(axis=1) <= tolerance]
+        fixing: Array = elements[np.abs(elements @ point - point).max(axis=1) <= tolerance]
+        return fixing
 
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
         return close_points(point, self.generators, tolerance, limit)

@@ -1,9 +1,14 @@
-"""What groups share that act on whole blocks of coordinates: a point is a (blocks, size) matrix, g acts on rows."""
+"""What groups share that mix whole blocks of coordinates: a point is a (blocks, size) matrix."""
 
 import numpy as np
 
 from orbandit._checks import Array, as_count
 from orbandit.groups.base import Group
+
+
+def kron(a: Array, b: Array) -> Array:
+    """Return the Kronecker products of stacks of matrices, one of which has length 1."""
+    return np.asarray(np.kron(a, b), dtype=np.float64)
 
 
 class Blockwise(Group):
@@ -32,4 +37,4 @@ class Blockwise(Group):
 
     def _spread(self, matrices: Array) -> Array:
         """Let (k, blocks, blocks) matrices act on whole blocks, as (k, dim, dim) ones."""
-        return np.kron(matrices, np.eye(self._size)[None])
+        return kron(matrices, np.eye(self._size)[None])

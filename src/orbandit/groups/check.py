@@ -1,4 +1,4 @@
-"""check_symmetry: does a noisy measurement really have the symmetry that its user claims?
+"""The test whether a noisy measurement really has the symmetry that its user claims.
 
 For a generator g, points x_1..x_n are drawn uniformly and x_i and g x_i measured r times each. With the
 differences D_ij = y_j(x_i) - y_j(g x_i), the statistic
@@ -150,7 +150,7 @@ def check_symmetry(
     results = []
     for g in group.generators:
         there = _measured(measure, space.project(group.act(g, sample)), r)
-        results.append(_asymmetry(here - there, rng) + (np.ptp(np.concatenate([here, there])),))
+        results.append((*_asymmetry(here - there, rng), np.ptp(np.concatenate([here, there]))))
     checks = []
     for g, (square, p_value, _, worst, spread) in zip(group.generators, results, strict=True):
         asymmetry = float(np.sqrt(max(0.0, square)))

@@ -114,8 +114,9 @@ def _binary_powers(word: Array, limit: int) -> Array:
     misses = np.abs(2 * np.sin(turns / 2)).max(axis=1)
     if misses.min() > MATCH:
         raise GroupTooLargeError(
-            f"the generators do not close: none of the first `limit`={limit} powers of\n{word.round(6)}\nis the "
-            "identity, so the group is infinite, or larger than `limit`; check the angles, or pass a larger `limit`."
+            f"the generators do not close: none of the first `limit`={limit} powers of\n{word.round(6)}\n"
+            "is the identity, so the group is infinite, or larger than `limit`; check the angles, or pass a "
+            "larger `limit`."
         )
     order = int(np.argmax(misses <= MATCH)) + 1
     powers = [word]

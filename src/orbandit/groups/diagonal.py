@@ -8,6 +8,7 @@ from orbandit._checks import Array, as_count
 from orbandit.errors import InputTypeError
 from orbandit.groups.base import Group
 from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation
+from orbandit.groups.blockwise import kron
 from orbandit.groups.enumerated import EnumeratedGroup
 from orbandit.groups.orthogonal import Orthogonal
 from orbandit.groups.product import Product
@@ -63,17 +64,17 @@ class Diagonal(Group):
         return f"Diagonal({self._part._name()}, {self._copies})"
 
     def _generators(self) -> Array:
-        return np.kron(np.eye(self._copies)[None], self._part.generators)
+        return kron(np.eye(self._copies)[None], self._part.generators)
 
     def _elements(self) -> Array:
-        return np.kron(np.eye(self._copies)[None], self._part._elements())
+        return kron(np.eye(self._copies)[None], self._part._elements())
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
         inner = self._inner._stabilizer(point[self._places], tolerance, limit)
         return inner[:, self._back][:, :, self._back]
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
-        return np.kron(np.eye(self._copies)[None], self._part._random(size, rng))
+        return kron(np.eye(self._copies)[None], self._part._random(size, rng))
 
     def _fold(self, points: Array) -> Array:
         return self._inner._fold(points[:, self._places])[:, self._back]
@@ -129,15 +130,15 @@ class _Copies(EnumeratedGroup):
         return f"_Copies({self._part._name()}, {self._copies})"
 
     def _generators(self) -> Array:
-        return np.kron(np.eye(self._copies)[None], self._part.generators)
+        return kron(np.eye(self._copies)[None], self._part.generators)
 
     def _elements(self) -> Array:
-        return np.kron(np.eye(self._copies)[None], self._listed)
+        return kron(np.eye(self._copies)[None], self._listed)
 
     def _images(self, points: Array) -> Array:
         blocks = points.reshape(len(points), self._copies, self._part.dim)
         images = np.einsum("gij,mcj->mgci", self._listed, blocks)
-        return images.reshape(len(points), self.order, self.dim)
+        return np.asarray(images).reshape(len(points), self.order, self.dim)
 
     @property
     def _base_point(self) -> Array:

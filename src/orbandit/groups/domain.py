@@ -29,8 +29,8 @@ class Domain:
     >>> sorted_points = ob.groups.Symmetric(3).domain()
     >>> sorted_points.contains([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
     array([ True, False])
-    >>> sorted_points.excludes(low=[0.6, 0.0, 0.0], high=[1.0, 0.5, 1.0])  # x0 > x1 all over this box
-    np.True_
+    >>> bool(sorted_points.excludes(low=[0.6, 0.0, 0.0], high=[1.0, 0.5, 1.0]))  # x0 > x1 all over this box
+    True
     """
 
     def __init__(self, normals: Array, center: Array) -> None:
@@ -53,8 +53,8 @@ class Domain:
     def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> npt.NDArray[np.bool_] | np.bool_:
         """Tell which points lie in the domain or within `tol` of each face."""
         batch, single = as_points(points, len(self._center))
-        heights = (batch - self._center) @ self._normals.T
-        inside = (heights >= -as_tolerance(tol)).all(axis=1)
+        heights: Array = (batch - self._center) @ self._normals.T
+        inside: npt.NDArray[np.bool_] = np.all(heights >= -as_tolerance(tol), axis=1)
         return inside[0] if single else inside
 
     def excludes(self, low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[np.bool_] | np.bool_:
@@ -72,7 +72,7 @@ class Domain:
         up, down = np.maximum(self._normals, 0), np.minimum(self._normals, 0)
         best = highs @ up.T + lows @ down.T - self._offsets  # each face's height at its best corner
         rounding = 1e-12 * (1 + np.maximum(np.abs(lows), np.abs(highs)).max(axis=1, keepdims=True))
-        outside = (best < -rounding).any(axis=1)
+        outside: npt.NDArray[np.bool_] = (best < -rounding).any(axis=1)
         return outside[0] if single else outside
 
 

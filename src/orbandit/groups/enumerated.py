@@ -72,4 +72,3 @@ class EnumeratedGroup(Group):
     def _chunks(self, rows: int) -> Iterator[slice]:
         step = max(1, CHUNK // (int(self.order) * self.dim))
         return (slice(start, start + step) for start in range(0, rows, step))
-

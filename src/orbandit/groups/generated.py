@@ -10,6 +10,7 @@ from orbandit.errors import InputError
 from orbandit.groups.base import LIMIT
 from orbandit.groups.closure import close_matrices, close_permutations, nearest_orthogonal
 from orbandit.groups.enumerated import EnumeratedGroup
+from orbandit.groups.symmetric import as_matrices
 
 ORTHOGONAL = 1e-8
 """Largest entry of g g^T - 1 that a given generator may have; it is then rounded to an orthogonal matrix."""
@@ -38,7 +39,7 @@ class Matrix(EnumeratedGroup):
     >>> rotations.order
     24
     >>> len(rotations.domain().normals)
-    4
+    3
     """
 
     def __init__(self, generators: npt.ArrayLike, limit: int = LIMIT) -> None:
@@ -95,7 +96,7 @@ class PermutationGroup(EnumeratedGroup):
         return len(self._permutations)
 
     def _elements(self) -> Array:
-        return np.eye(self.dim)[self._permutations]
+        return as_matrices(self._permutations)
 
     def _images(self, points: Array) -> Array:
         return points[:, self._permutations]
@@ -139,7 +140,7 @@ class Permutation(PermutationGroup):
         return f"Permutation({self._given.tolist()})"
 
     def _generators(self) -> Array:
-        return np.eye(self.dim)[self._given]
+        return as_matrices(self._given)
 
 
 @final
@@ -166,4 +167,4 @@ class CyclicShift(PermutationGroup):
         return f"CyclicShift({self.dim})"
 
     def _generators(self) -> Array:
-        return np.eye(self.dim)[self._permutations[1:2]]
+        return as_matrices(self._permutations[1:2])

@@ -40,8 +40,8 @@ class Orthogonal(Blockwise):
     inf
     >>> group.fold([3.0, 1.0, 4.0, 3.0]).round(12)  # the columns (3, 4) and (1, 3)
     array([5., 3., 0., 1.])
-    >>> group.distance([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0])
-    np.float64(0.0)
+    >>> float(group.distance([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]))
+    0.0
     """
 
     def __init__(self, blocks: int, size: int) -> None:

@@ -4,6 +4,7 @@ import math
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array, as_count
 from orbandit.groups.base import Group
@@ -11,7 +12,6 @@ from orbandit.groups.domain import irredundant
 from orbandit.groups.reflection import ReflectionGroup
 from orbandit.groups.roots import dihedral_roots
 from orbandit.groups.ties import TIE
-
 
 
 @final
@@ -47,7 +47,7 @@ class Cyclic(Group):
         return f"Cyclic({self._m})"
 
     def _generators(self) -> Array:
-        return _rotations(np.array([1.0]), self._m)
+        return _rotations([1], self._m)
 
     def _elements(self) -> Array:
         return _rotations(np.arange(self._m), self._m)
@@ -66,7 +66,7 @@ class Cyclic(Group):
         angles = np.arctan2(a[:, 1], a[:, 0])[:, None] - np.arctan2(b[:, 1], b[:, 0])
         wedge = 2 * math.pi / self._m
         left = angles - wedge * np.round(angles / wedge)
-        return np.hypot(r - s, 2 * np.sqrt(r * s) * np.sin(left / 2))
+        return np.asarray(np.hypot(r - s, 2 * np.sqrt(r * s) * np.sin(left / 2)))
 
     @property
     def _base_point(self) -> Array:
@@ -105,7 +105,7 @@ class Dihedral(ReflectionGroup):
 
     @property
     def order(self) -> int:
-        """m rotations and m reflections."""
+        """As many reflections as rotations, 2 m."""
         return 2 * self._m
 
     def _name(self) -> str:
@@ -130,7 +130,7 @@ class Dihedral(ReflectionGroup):
         return folded
 
 
-def _rotations(turns: Array, m: int) -> Array:
+def _rotations(turns: npt.ArrayLike, m: int) -> Array:
     """Return the rotations by turns * 2 pi / m, (len(turns), 2, 2)."""
     angles = np.asarray(turns) * (2 * math.pi / m)
     cos, sin = np.cos(angles), np.sin(angles)

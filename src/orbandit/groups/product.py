@@ -80,17 +80,12 @@ class Product(Group):
         return matrices
 
     def _fold(self, points: Array) -> Array:
-        return np.hstack(
-            [part._fold(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
-        )
+        return np.hstack([part._fold(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)])
 
     def _distance(self, a: Array, b: Array) -> Array:
         return reduce(
             np.hypot,
-            [
-                part._distance(a[:, own], b[:, own])
-                for part, own in zip(self._parts, self._slices, strict=True)
-            ],
+            [part._distance(a[:, own], b[:, own]) for part, own in zip(self._parts, self._slices, strict=True)],
         )
 
     @property

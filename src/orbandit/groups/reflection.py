@@ -61,7 +61,7 @@ class ReflectionGroup(Group):
         return self.simple_roots
 
     def _normals_about(self, point: Array) -> Array:
-        return self.simple_roots @ self._folding_elements(point[None])[0]
+        return np.asarray(self.simple_roots @ self._folding_elements(point[None])[0])
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
         # Conjugate to the group of the walls that hold the folded point (Humphreys 1990, Theorem 1.12).

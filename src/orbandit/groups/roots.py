@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from orbandit._checks import Array, unknown_name
+from orbandit._checks import Array, unit_rows, unknown_name
 from orbandit.errors import InputError
 from orbandit.spaces.regular import GOLDEN, regular_simplex
 
@@ -32,7 +32,7 @@ def root_system(name: str) -> tuple[Array, tuple[int, ...]]:
     if not isinstance(name, str):
         raise unknown_name("Coxeter group", name, KNOWN)
     if name in EXCEPTIONAL_DEGREES:
-        return _unit(_exceptional_roots(name)), EXCEPTIONAL_DEGREES[name]
+        return unit_rows(_exceptional_roots(name)), EXCEPTIONAL_DEGREES[name]
     if planar := re.fullmatch(r"I2\((\d+)\)", name):
         m = int(planar[1])
         if m < 2:
@@ -42,7 +42,7 @@ def root_system(name: str) -> tuple[Array, tuple[int, ...]]:
         family, n = classical[1], int(classical[2])
         if n < SMALLEST_RANK[family]:
             raise InputError(f"`{family}n` needs n >= {SMALLEST_RANK[family]}, but got {name!r}.")
-        return _unit(_classical_roots(family, n)), _classical_degrees(family, n)
+        return unit_rows(_classical_roots(family, n)), _classical_degrees(family, n)
     raise unknown_name("Coxeter group", name, KNOWN, guess=_mended(name))
 
 
@@ -83,11 +83,7 @@ def _exceptional_roots(name: str) -> Array:
     E8[1, :2] = 1.0
     E8[2:, :7] = np.diff(np.eye(7), axis=0)
     n = int(name[1])
-    return E8 if n == 8 else np.linalg.cholesky(E8[:n] @ E8[:n].T)
-
-
-def _unit(roots: Array) -> Array:
-    return roots / np.linalg.norm(roots, axis=1, keepdims=True)
+    return E8 if n == 8 else np.asarray(np.linalg.cholesky(E8[:n] @ E8[:n].T), dtype=np.float64)
 
 
 def _mended(name: str) -> str | None:

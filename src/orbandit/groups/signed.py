@@ -34,7 +34,7 @@ class SignFlips(ReflectionGroup):
     @property
     def order(self) -> int:
         """2^dim."""
-        return 2**self.dim
+        return 1 << self.dim
 
     def _name(self) -> str:
         return f"SignFlips({self.dim})"
@@ -75,7 +75,7 @@ class SignedPermutation(ReflectionGroup):
     @property
     def order(self) -> int:
         """2^dim dim!."""
-        return 2**self.dim * math.factorial(self.dim)
+        return (1 << self.dim) * math.factorial(self.dim)
 
     def _name(self) -> str:
         return f"SignedPermutation({self.dim})"

@@ -5,6 +5,7 @@ from itertools import permutations
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array, as_count
 from orbandit.groups.reflection import ReflectionGroup
@@ -27,8 +28,8 @@ class Symmetric(ReflectionGroup):
     >>> group = ob.groups.Symmetric(3)
     >>> group.order, group.fold([0.7, 0.1, 0.4])
     (6, array([0.1, 0.4, 0.7]))
-    >>> group.distance([0.7, 0.1, 0.4], [0.1, 0.4, 0.7])
-    np.float64(0.0)
+    >>> float(group.distance([0.7, 0.1, 0.4], [0.1, 0.4, 0.7]))
+    0.0
     """
 
     def __init__(self, dim: int) -> None:
@@ -36,7 +37,7 @@ class Symmetric(ReflectionGroup):
 
     @property
     def order(self) -> int:
-        """dim!."""
+        """The factorial of `dim`."""
         return math.factorial(self.dim)
 
     def _name(self) -> str:
@@ -68,9 +69,15 @@ def adjacent_swaps(dim: int) -> Array:
 
 def permutation_matrices(dim: int) -> Array:
     """Return all dim! permutation matrices, the identity first."""
-    return np.eye(dim)[np.array(list(permutations(range(dim))))]
+    return as_matrices(np.array(list(permutations(range(dim)))))
 
 
 def random_permutation_matrices(dim: int, size: int, rng: np.random.Generator) -> Array:
     """Draw permutation matrices uniformly, (size, dim, dim)."""
-    return np.eye(dim)[rng.permuted(np.tile(np.arange(dim), (size, 1)), axis=1)]
+    return as_matrices(rng.permuted(np.tile(np.arange(dim), (size, 1)), axis=1))
+
+
+def as_matrices(permutations: npt.NDArray[np.intp]) -> Array:
+    """Return index permutations (k, dim) as the matrices of x -> x[p], (k, dim, dim)."""
+    matrices: Array = np.eye(permutations.shape[1])[permutations]
+    return matrices

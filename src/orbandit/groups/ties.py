@@ -15,7 +15,8 @@ TIE = 1e-13
 
 def sizes(points: Array) -> Array:
     """Return the largest absolute coordinate of each point, as a column."""
-    return np.abs(points).max(axis=1, keepdims=True)
+    largest: Array = np.abs(points).max(axis=1, keepdims=True)
+    return largest
 
 
 def choose(images: Array, scores: Array, tolerance: Array) -> Array:
@@ -32,7 +33,8 @@ def choose(images: Array, scores: Array, tolerance: Array) -> Array:
         column = np.where(candidates[tied], images[tied, :, k], -np.inf)
         candidates[tied] = column >= column.max(axis=1, keepdims=True) - tolerance[tied]
         tied = tied[candidates[tied].sum(axis=1) > 1]
-    return images[np.arange(len(images)), candidates.argmax(axis=1)]
+    chosen: Array = images[np.arange(len(images)), candidates.argmax(axis=1)]
+    return chosen
 
 
 def ranks(values: Array, tolerance: Array) -> npt.NDArray[np.intp]:

@@ -20,8 +20,8 @@ class Trivial(ReflectionGroup):
     Examples
     --------
     >>> import orbandit as ob
-    >>> ob.groups.Trivial(2).distance([0, 0], [3, 4])
-    np.float64(5.0)
+    >>> float(ob.groups.Trivial(2).distance([0, 0], [3, 4]))
+    5.0
     """
 
     def __init__(self, dim: int) -> None:

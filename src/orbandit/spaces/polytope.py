@@ -28,7 +28,7 @@ class Polytope(Space):
     --------
     >>> import orbandit as ob
     >>> triangle = ob.spaces.Polytope([[0, 0], [1, 0], [0, 1]])
-    >>> triangle.volume
+    >>> round(triangle.volume, 12)
     0.5
     >>> triangle.project([1.0, 1.0]).round(12)
     array([0.5, 0.5])
@@ -70,7 +70,7 @@ class Polytope(Space):
     @property
     def dim(self) -> int:
         """Number of coordinates."""
-        return self._vertices.shape[1]
+        return int(self._vertices.shape[1])
 
     @property
     def vertices(self) -> Array:
@@ -162,4 +162,4 @@ def _hull(points: Array) -> tuple[Array, Array, npt.NDArray[np.intp], Array]:
     keys = np.round(hull.equations / np.r_[np.ones(points.shape[1]), size], 9)
     _, first = np.unique(keys, axis=0, return_index=True)
     equations = hull.equations[np.sort(first)]
-    return equations[:, :-1], -equations[:, -1], hull.vertices, points[hull.simplices]
+    return equations[:, :-1], -equations[:, -1], hull.vertices.astype(np.intp), points[hull.simplices]

@@ -76,7 +76,7 @@ class Product(Space):
 
     def _excess(self, points: Array) -> Array:
         excesses = [part._excess(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
-        return np.maximum.reduce(excesses)
+        return np.asarray(np.max(excesses, axis=0))
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
         return np.hstack([part._sample(size, rng) for part in self._parts])
@@ -87,10 +87,8 @@ class Product(Space):
         )
 
     def _support(self, directions: Array) -> Array:
-        heights = [
-            part._support(directions[:, own]) for part, own in zip(self._parts, self._slices, strict=True)
-        ]
-        return np.add.reduce(heights)
+        heights = [part._support(directions[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
+        return np.asarray(np.sum(heights, axis=0))
 
     def _halfspaces(self) -> tuple[Array, Array]:
         normals, offsets = [], []

@@ -1,11 +1,12 @@
 """Corners of the regular polytopes, circumradius 1 about the origin, in the frame of the Coxeter groups."""
 
 import math
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 
-from orbandit._checks import Array, unknown_name
+from orbandit._checks import Array, unit_rows, unknown_name
 from orbandit.errors import InputError
 
 GOLDEN = (1 + math.sqrt(5)) / 2
@@ -18,7 +19,7 @@ def regular_vertices(name: str) -> Array:
         if not sides.isascii() or not sides.isdigit() or int(sides) < 3:
             raise InputError(f"`polygon-m` needs an integer m >= 3, but got {name!r}.")
         return polygon(int(sides))
-    corners = {
+    corners: dict[str, Callable[[], Array]] = {
         "tetrahedron": lambda: regular_simplex(3),
         "cube": lambda: np.array(list(product((-1.0, 1.0), repeat=3))),
         "octahedron": lambda: np.vstack([np.eye(3), -np.eye(3)]),
@@ -29,8 +30,7 @@ def regular_vertices(name: str) -> Array:
     }
     if name not in corners:
         raise unknown_name("regular polytope", name, [*corners, "polygon-m"])
-    vertices = corners[name]()
-    return vertices / np.linalg.norm(vertices, axis=1, keepdims=True)
+    return unit_rows(corners[name]())
 
 
 def polygon(sides: int) -> Array:

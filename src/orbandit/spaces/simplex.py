@@ -68,7 +68,8 @@ class Simplex(Space):
 
     def _excess(self, points: Array) -> Array:
         off_plane = np.abs(points.sum(axis=1) - 1.0) / math.sqrt(self._dim)
-        return np.maximum(off_plane, -points.min(axis=1))
+        excess: Array = np.maximum(off_plane, -points.min(axis=1))
+        return excess
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
         shares = rng.standard_exponential((size, self._dim))

@@ -1,0 +1,7 @@
+"""`python -m orbandit` is the command `orbandit`."""
+
+import sys
+
+from orbandit.cli import main
+
+sys.exit(main())

@@ -1,0 +1,96 @@
+"""A picture of an orbit in the plane: the space, the fundamental domain, the images and their representative."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_point
+from orbandit.errors import InputError, OrbanditError
+from orbandit.groups import Domain, Group
+from orbandit.spaces import Space
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, PAPER, SHADE, DOT, STAR = "#22313f", "#f4f1ea", "#f2b880", "#5b84b1", "#c8472f"
+
+
+def draw_orbit(
+    space: Space, group: Group, point: npt.ArrayLike, axes: "Axes | None" = None, title: str | None = None
+) -> "Axes":
+    """Draw a planar space, the part of it in the fundamental domain, and the orbit of a point.
+
+    Parameters
+    ----------
+    space : Space
+        Two-dimensional.
+    group : Group
+        Finite, preserving the space, and with a domain.
+    point : (2,) array
+        Its orbit is drawn as dots, its fold as a star.
+    axes : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    title : str, optional
+        By default the group and the space.
+
+    Returns
+    -------
+    matplotlib Axes
+        `axes.figure.savefig(path)` writes the picture.
+    """
+    if space.dim != 2 or group.dim != 2:
+        raise InputError(f"only the plane can be drawn, but got dimensions {space.dim} and {group.dim}.")
+    if not group.preserves(space):
+        raise InputError(f"{group!r} does not preserve {space!r}: an orbit would leave it.")
+    start = as_point(point, 2)
+    orbit, representative = group.orbit(start), group.fold(start)
+    outline = boundary(space)
+    cell = clip(outline, group.domain())
+
+    if axes is None:
+        axes = new_figure(width=4.0, height=4.4).add_subplot()
+    axes.fill(*outline.T, facecolor=PAPER, edgecolor=INK, linewidth=1.2)
+    axes.fill(*cell.T, facecolor=SHADE, edgecolor=INK, linewidth=0.8)
+    images = f"orbit ({len(orbit)} points)"
+    axes.scatter(orbit[:, 0], orbit[:, 1], s=36, color=DOT, edgecolor="white", zorder=3, label=images)
+    x, y = representative
+    axes.scatter(x, y, s=150, marker="*", color=STAR, edgecolor="white", zorder=4, label="fold")
+    axes.set_aspect("equal")
+    axes.axis("off")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
+    axes.set_title(f"{group!r}\non {space!r}" if title is None else title, fontsize=10, color=INK)
+    return axes
+
+
+def boundary(space: Space, directions: int = 720) -> Array:
+    """Return points along the boundary of a planar space, in order: its extreme points in many directions."""
+    angles = 2 * np.pi * np.arange(directions) / directions
+    middle = np.mean(space.bounds, axis=0)
+    far = 1e3 * space.diameter * np.column_stack([np.cos(angles), np.sin(angles)])
+    return space.project(middle + far)
+
+
+def clip(polygon: Array, domain: Domain) -> Array:
+    """Return the part of a convex polygon within the domain, one half-plane after the other."""
+    for normal in domain.normals:
+        heights = (polygon - domain.center) @ normal
+        kept = []
+        for i, (corner, height) in enumerate(zip(polygon, heights, strict=True)):
+            before, height_before = polygon[i - 1], heights[i - 1]
+            if height * height_before < 0:  # the edge crosses the wall
+                kept.append(before + (corner - before) * height_before / (height_before - height))
+            if height >= 0:
+                kept.append(corner)
+        polygon = np.array(kept)
+    return polygon
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure, made without pyplot so that no global state is kept."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise OrbanditError("pictures need matplotlib: pip install 'orbandit[plot]'.") from error
+    return Figure(figsize=(width, height), layout="constrained")

@@ -1,0 +1,103 @@
+"""The package as a whole: what importing it costs, what it exports, its command and its examples."""
+
+import os
+import runpy
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import pytest
+
+import orbandit as ob
+from orbandit.cli import main
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_importing_loads_neither_numba_nor_scipy():
+    loaded = run("import orbandit, sys; print('numba' in sys.modules, 'scipy' in sys.modules)")
+    assert loaded.split() == ["False", "False"]
+
+
+def test_folding_with_numpy_alone_loads_neither_numba_nor_scipy():
+    code = "import orbandit as ob, sys; ob.groups.Symmetric(3).fold([3, 1, 2]); ob.spaces.Ball(2).sample(3, 0);"
+    assert run(code + "print('numba' in sys.modules, 'scipy' in sys.modules)").split() == ["False", "False"]
+
+
+def test_importing_costs_at_most_half_as_much_again_as_numpy():
+    def seconds(module):
+        start = perf_counter()
+        run(f"import {module}")
+        return perf_counter() - start
+
+    # Interpreter start-up is part of both, so the package is measured with numpy and against it, in turn.
+    ratios = [seconds("numpy, orbandit") / seconds("numpy") for _ in range(9)]
+    assert median(ratios) < 1.5
+    package_alone = [seconds("orbandit") / seconds("numpy") for _ in range(5)]
+    assert median(package_alone) < 1.5
+
+
+def test_public_names():
+    assert set(ob.__all__) <= set(dir(ob))
+    for name in ob.__all__:
+        assert getattr(ob, name) is not None
+    assert ob.check_symmetry is ob.groups.check_symmetry
+    assert ob.__version__ == version("orbandit")
+    with pytest.raises(AttributeError, match="no attribute 'grups'"):
+        _ = ob.grups
+    for module in (ob.spaces, ob.groups, ob.errors, ob.reports):
+        for name in module.__all__:
+            assert hasattr(module, name)
+
+
+def test_errors_are_catchable_by_kind():
+    for name in set(ob.errors.__all__) - {"OrbanditError"}:
+        kind = getattr(ob.errors, name)
+        assert issubclass(kind, ob.errors.OrbanditError)
+        assert issubclass(kind, ValueError | TypeError)
+
+
+def test_demo_prints_the_groups_and_saves_the_picture(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "new")]) == 0
+    printed = capsys.readouterr().out
+    assert "Coxeter('E8')                                             696,729,600  8" in printed
+    assert "Symmetric(20)" in printed
+    assert "curved" in printed
+    picture = tmp_path / "new" / "orbits.png"
+    assert str(picture) in printed
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 20_000
+
+
+def test_the_command_reports_its_version_and_its_troubles(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"orbandit {ob.__version__}\n"
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 2
+    (tmp_path / "file").write_text("in the way")
+    assert main(["demo", "--out", str(tmp_path / "file")]) == 1
+    assert "orbandit: " in capsys.readouterr().err
+
+
+def test_the_module_runs_as_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "orbandit", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("orbandit ")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(path, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(os.fspath(path), run_name="__main__")
+    assert capsys.readouterr().out.strip()

@@ -21,6 +21,7 @@ demo: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/groups.py
+	$(BIN)/python benchmarks/meshes.py
 
 # The lower bounds of pyproject.toml, tried for real in an environment of their own.
 test-oldest:

@@ -133,9 +133,7 @@ SPACES = {
     "pentagon": lambda: S.Polytope.regular("polygon-5"),
     "4-D cross": lambda: S.Polytope(np.vstack([np.eye(4), -np.eye(4)])),
     "product": lambda: S.Product(S.Ball(2), S.Simplex(3), S.Box(0, 1, dim=1)),
-    "nested product": lambda: S.Product(
-        S.Product(S.Ball(2), S.Ball(2, radius=2.0)), S.Polytope.regular("polygon-3")
-    ),
+    "nested product": lambda: S.Product(S.Product(S.Ball(2), S.Ball(2, radius=2.0)), S.Polytope.regular("polygon-3")),
 }
 
 
@@ -152,9 +150,23 @@ def delicate_points(group, size, seed):
         for i in range(size // 4, size // 2):  # on one or two walls, exactly or within 1e-10
             for normal in normals[rng.integers(len(normals), size=1 + i % 2)]:
                 points[i] -= (normal @ points[i]) * normal
-            points[i] += [0.0, 1e-10, -1e-13][i % 3] * normals[0]
+            points[i] += [0.0, 1e-10, -1e-13][i % 3] * normal
     points[-1] = 0.0
     return points + group.center
+
+
+def points_near_walls(group, size, seed):
+    """Points of one wall of the domain, moved off it by from 1e-16 to 1e-11 to either side, and their images."""
+    rng = np.random.default_rng(seed)
+    normals = group.domain().normals
+    if not len(normals):
+        return group.center + rng.standard_normal((size, group.dim))
+    walls = normals[rng.integers(len(normals), size=size)]
+    points = rng.standard_normal((size, group.dim))
+    points -= (points * walls).sum(axis=1, keepdims=True) * walls
+    points += 10.0 ** rng.uniform(-16, -11, (size, 1)) * rng.choice([-1, 1], (size, 1)) * walls
+    elements = group.random(8, rng)
+    return group.center + np.einsum("mij,mj->mi", elements[rng.integers(8, size=size)], points)
 
 
 def coordinates(dim):

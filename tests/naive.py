@@ -4,15 +4,11 @@ from itertools import permutations, product
 
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
-
-
-def orbit_distance(elements, x, y):
-    """Minimum over all elements of ||g x - y||."""
-    return min(np.linalg.norm(g @ x - y) for g in elements)
+from scipy.optimize import lsq_linear
 
 
 def orbit_distances(elements, a, b):
-    """The same for two batches, still over every element."""
+    """Minimum over all elements of ||g x - y||, for two batches."""
     images = np.einsum("gij,mj->gmi", elements, a)
     return np.array([[np.linalg.norm(images[:, i] - y, axis=1).min() for y in b] for i in range(len(a))])
 
@@ -64,3 +60,14 @@ def echelon_form(matrix, tol=1e-12):
     for i, u in enumerate(directions):
         form[i] = u @ matrix
     return form
+
+
+def nonnegative_distance(rows, target):
+    """Least distance of the target to the cone that the rows span, by bounded least squares."""
+    solution = lsq_linear(rows.T, target, bounds=(0, np.inf), method="bvls", tol=1e-14)
+    return np.linalg.norm(rows.T @ solution.x - target)
+
+
+def count_within(queries, points, radius):
+    """Indices of the points within a radius of each query."""
+    return [np.flatnonzero(np.linalg.norm(points - query, axis=1) <= radius) for query in queries]

@@ -14,6 +14,11 @@ import pytest
 import orbandit as ob
 from orbandit.cli import main
 
+SHOWN = {  # what each example must print
+    "check_a_claim.py": ["three new pumps: no asymmetry found", "1 of 2 generators fail", "swaps coordinates 1 and 2"],
+    "wind_farm_symmetry.py": ["1,290,240 elements", "orbit distance     0.0 m", "same representative: True"],
+}
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -40,8 +45,8 @@ def test_importing_costs_at_most_half_as_much_again_as_numpy():
     # Interpreter start-up is part of both, so the package is measured with numpy and against it, in turn.
     ratios = [seconds("numpy, orbandit") / seconds("numpy") for _ in range(9)]
     assert median(ratios) < 1.5
-    package_alone = [seconds("orbandit") / seconds("numpy") for _ in range(5)]
-    assert median(package_alone) < 1.5
+    with_parts = [seconds("orbandit.spaces, orbandit.groups") / seconds("numpy") for _ in range(9)]
+    assert median(with_parts) < 1.5
 
 
 def test_public_names():
@@ -61,15 +66,17 @@ def test_errors_are_catchable_by_kind():
     for name in set(ob.errors.__all__) - {"OrbanditError"}:
         kind = getattr(ob.errors, name)
         assert issubclass(kind, ob.errors.OrbanditError)
-        assert issubclass(kind, ValueError | TypeError)
+        assert issubclass(kind, ValueError | TypeError | ImportError)
 
 
 def test_demo_prints_the_groups_and_saves_the_picture(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path / "new")]) == 0
     printed = capsys.readouterr().out
-    assert "Coxeter('E8')                                             696,729,600  8" in printed
-    assert "Symmetric(20)" in printed
-    assert "curved" in printed
+    rows = {line.split("  ")[0]: line.split() for line in printed.splitlines()}
+    assert rows["Coxeter('E8')"][1:3] == ["696,729,600", "8"]
+    assert rows["Orthogonal(2, 2)"][2:4] == ["inf", "curved"]
+    assert rows["Symmetric(3)"][1:] == ["6", "2", "(-0.4,", "-0.7,", "1)", "(-0.7,", "-0.4,", "1)"]
+    assert max(map(len, printed.splitlines())) <= 130
     picture = tmp_path / "new" / "orbits.png"
     assert str(picture) in printed
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -90,9 +97,7 @@ def test_the_command_reports_its_version_and_its_troubles(tmp_path, capsys):
 
 
 def test_the_module_runs_as_the_command():
-    done = subprocess.run(
-        [sys.executable, "-m", "orbandit", "--version"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "orbandit", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("orbandit ")
 
 
@@ -100,4 +105,6 @@ def test_the_module_runs_as_the_command():
 def test_examples_run(path, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(os.fspath(path), run_name="__main__")
-    assert capsys.readouterr().out.strip()
+    printed = capsys.readouterr().out
+    for line in SHOWN[path.name]:
+        assert line in printed

@@ -4,15 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orbandit import errors, groups, reports, spaces
+    from orbandit import errors, groups, meshes, reports, spaces
     from orbandit.groups.check import check_symmetry
 
-__all__ = ["__version__", "check_symmetry", "errors", "groups", "reports", "spaces"]
+__all__ = ["__version__", "check_symmetry", "errors", "groups", "meshes", "reports", "spaces"]
 
 _HOMES = {
     "check_symmetry": "orbandit.groups.check",
     "errors": "orbandit.errors",
     "groups": "orbandit.groups",
+    "meshes": "orbandit.meshes",
     "reports": "orbandit.reports",
     "spaces": "orbandit.spaces",
 }

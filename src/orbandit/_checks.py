@@ -38,6 +38,8 @@ def as_point(point: npt.ArrayLike, dim: int, name: str = "point") -> Array:
 
 def as_finite(values: npt.ArrayLike, name: str) -> Array:
     """Return `values` as a float64 array without NaN or infinity."""
+    if np.iscomplexobj(values):
+        raise InputTypeError(f"`{name}` must be real numbers, but got {_shown(values)}.")
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -56,6 +58,8 @@ def as_finite(values: npt.ArrayLike, name: str) -> Array:
 def as_count(value: Any, name: str, minimum: int = 1) -> int:
     """Return `value` as an int that is at least `minimum`."""
     try:
+        if isinstance(value, bool):
+            raise TypeError("a truth value")
         count = operator.index(value)
     except TypeError as error:
         raise InputTypeError(f"`{name}` must be an integer, but got {_shown(value)}.") from error

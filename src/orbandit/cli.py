@@ -33,8 +33,10 @@ def _demo(arguments: argparse.Namespace) -> None:
     from orbandit.reports import tour
 
     print("A fold takes a point to the one representative of its orbit:\n")
-    for name, order, faces, point, fold in [tour.HEADER, *tour.group_table()]:
-        print(f"{name:<57}{order:>12}  {faces:<7} {point:<35} {fold}")
+    rows = [tour.HEADER, *tour.group_table()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     path = arguments.out / "orbits.png"
     tour.orbit_picture(path)
     print(f"\npicture: {path}")

@@ -1,6 +1,14 @@
-"""What orbandit raises: every error is an `OrbanditError`, and a `ValueError` or a `TypeError` besides."""
+"""What orbandit raises: every error is an `OrbanditError`, and a built-in kind such as `ValueError` besides."""
 
-__all__ = ["GroupTooLargeError", "InputError", "InputTypeError", "NoDomainError", "OrbanditError"]
+__all__ = [
+    "GroupTooLargeError",
+    "InputError",
+    "InputTypeError",
+    "MeshTooLargeError",
+    "MissingExtraError",
+    "NoDomainError",
+    "OrbanditError",
+]
 
 
 class OrbanditError(Exception):
@@ -21,3 +29,11 @@ class GroupTooLargeError(OrbanditError, ValueError):
 
 class NoDomainError(OrbanditError, ValueError):
     """The group has no polyhedral fundamental domain, or none that can be computed."""
+
+
+class MeshTooLargeError(OrbanditError, ValueError):
+    """A mesh, or the graph on it, would not fit into memory; the message says how large it would be."""
+
+
+class MissingExtraError(OrbanditError, ImportError):
+    """A feature needs a package that comes with one of orbandit's extras; the message names it."""

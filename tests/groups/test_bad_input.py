@@ -88,6 +88,8 @@ def test_values_are_refused(make, message):
     [
         (lambda: G.Symmetric(2.5), "`dim` must be an integer, but got 2.5"),
         (lambda: G.Symmetric("3"), "got '3'"),
+        (lambda: G.Symmetric(True), "got True"),
+        (lambda: G.Symmetric(2).fold(np.array([1 + 2j, 0])), "must be real numbers"),
         (lambda: G.Product(G.Symmetric(2), 3), "made of groups, but got 3"),
         (lambda: G.Joint(G.Symmetric(2), None), "must be groups, but got None"),
         (lambda: G.Diagonal("D3", 2), "must be a group, but got 'D3'"),
@@ -131,15 +133,34 @@ def test_coxeter_ranks_are_checked(name):
 
 
 def test_a_part_too_large_to_list_is_refused():
-    with pytest.raises(GroupTooLargeError, match="E8"):
+    with pytest.raises(GroupTooLargeError, match="it has closed forms for Symmetric"):
         G.Diagonal(G.Coxeter("E8"), 2)
-    with pytest.raises(GroupTooLargeError, match="Symmetric"):
+    with pytest.raises(GroupTooLargeError, match="swap the groups"):
         G.Joint(G.SignFlips(12), G.Symmetric(12))
 
 
 def test_a_point_with_a_stabilizer_has_no_domain():
     with pytest.raises(InputError, match=r"1 others fix \[1.0, 1.0, 2.0\]; move it off the walls"):
         G.Symmetric(3).domain([1.0, 1.0, 2.0])
+
+
+def test_huge_orders_are_printed():
+    with pytest.raises(GroupTooLargeError, match=r"about 10\^374.9 elements"):
+        G.Symmetric(200).elements()
+    assert G.Product(G.Symmetric(200), G.Orthogonal(2, 2)).order == float("inf")
+    assert G.Coxeter("A300").dim == 300
+
+
+def test_groups_without_generators_join():
+    assert G.Joint(G.Trivial(2), G.Trivial(2)).order == 1
+    assert G.Joint(G.Symmetric(1), G.CyclicShift(1)).order == 1
+
+
+def test_copies_of_copies_keep_the_closed_form():
+    group = G.Diagonal(G.Diagonal(G.Symmetric(20), 2), 2)
+    assert group.dim == 80
+    x = np.random.default_rng(0).standard_normal(80)
+    assert group.distance(x, group.act(group.random(1, 1)[0], x)) < 1e-12
 
 
 def test_representations_show_how_to_make_the_group():

@@ -1,7 +1,9 @@
 """Orders, group axioms, actions, orbits, stabilisers and random elements."""
 
 import math
+from time import perf_counter
 
+import networkx
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
@@ -60,6 +62,21 @@ def test_simple_roots_meet_at_the_angles_of_the_diagram(name):
     assert set(off_diagonal) == labels
     edges = (off_diagonal > 2).sum() // 2
     assert edges == len(gram) - 1  # the diagram is a tree
+
+
+@pytest.mark.parametrize(("name", "roots"), {"E6": 72, "E7": 126, "E8": 240, "H3": 30, "H4": 120, "D5": 40}.items())
+def test_the_orbit_of_a_simple_root_is_all_roots(name, roots):
+    group = G.Coxeter(name)  # simply laced, or H: all roots are one orbit
+    assert len(group.orbit(group.simple_roots[0])) == roots
+
+
+@pytest.mark.parametrize(("name", "branches"), {"E6": [2, 2, 1], "E7": [3, 2, 1], "E8": [4, 2, 1]}.items())
+def test_exceptional_diagrams_have_their_three_branches(name, branches):
+    gram = G.Coxeter(name).simple_roots @ G.Coxeter(name).simple_roots.T
+    diagram = networkx.from_numpy_array(np.abs(gram - np.eye(len(gram))) > 1e-9)
+    (fork,) = [node for node in diagram if diagram.degree(node) == 3]
+    diagram.remove_node(fork)
+    assert sorted(map(len, networkx.connected_components(diagram)), reverse=True) == branches
 
 
 def test_orders_of_the_other_families():
@@ -131,8 +148,33 @@ def test_a_large_group_may_have_small_orbits_and_stabilizers():
     assert len(G.BlockPermutation(12, 2).stabilizer(np.r_[np.zeros(6), np.arange(18.0)])) == 6
     turbines = LARGE["eight turbines"]()
     assert len(turbines.orbit(np.tile([1.0, 0.0], 8))) == 16  # all in one place
-    with pytest.raises(ob.errors.GroupTooLargeError, match="`limit`=1000 "):
+    with pytest.raises(ob.errors.GroupTooLargeError, match="`limit`=1000;"):
         turbines.orbit(np.arange(16.0), limit=1000)
+    ring = np.column_stack([np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)]).ravel()
+    fixing = turbines.stabilizer(ring)
+    assert len(fixing) == 16  # the turns and mirrors of the ring, each with the relabelling that undoes it
+    np.testing.assert_allclose(turbines.act(fixing, ring), [ring] * 16, atol=1e-12)
+    assert len(turbines.stabilizer(np.arange(16.0) ** 2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("group", "point"),
+    [
+        (G.Symmetric(20), np.ones(20)),
+        (G.Symmetric(50), np.zeros(50)),
+        (G.SignedPermutation(12), np.zeros(12)),
+        (G.Coxeter("E8"), np.zeros(8)),
+        (G.BlockPermutation(50, 3), np.zeros(150)),
+        (G.Product(G.Symmetric(6), G.Symmetric(6)), np.zeros(12)),
+        (G.Diagonal(G.SignFlips(18), 2), np.zeros(36)),
+    ],
+    ids=repr,
+)
+def test_a_stabilizer_that_is_too_large_is_refused_at_once(group, point):
+    start = perf_counter()
+    with pytest.raises(ob.errors.GroupTooLargeError, match="fix"):
+        group.stabilizer(point)
+    assert perf_counter() - start < 5.0
 
 
 def test_orthogonal_orbit_and_stabilizer():
@@ -211,6 +253,14 @@ class TestClosure:
         exact = np.array([rotation(2 * np.pi * turn / order) for turn in turns])
         np.testing.assert_allclose(elements, exact, atol=1e-14)
 
+    def test_all_elements_as_generators(self):
+        assert G.Matrix(G.Coxeter("H3").elements()).order == 120
+        assert G.Matrix(np.eye(3)).order == 1
+
+    def test_a_tiny_turn_is_not_the_identity(self):
+        with pytest.raises(ob.errors.GroupTooLargeError, match="far larger"):
+            G.Matrix(rotation(5e-7))
+
     def test_two_mirrors_at_a_small_angle(self):
         mirrors = G.Dihedral(2000).generators
         group = G.Matrix(mirrors)
@@ -240,7 +290,7 @@ class TestClosure:
             G.Matrix(generators)
 
     def test_the_limit_is_named_when_it_is_passed(self):
-        with pytest.raises(ob.errors.GroupTooLargeError, match="`limit`=100 "):
+        with pytest.raises(ob.errors.GroupTooLargeError, match="`limit`=100;"):
             G.Matrix(G.Coxeter("H3").generators, limit=100)
-        with pytest.raises(ob.errors.GroupTooLargeError, match="`limit`=100 "):
+        with pytest.raises(ob.errors.GroupTooLargeError, match="`limit`=100;"):
             G.Permutation([[1, 2, 3, 4, 5, 0], [1, 0, 2, 3, 4, 5]], limit=100)

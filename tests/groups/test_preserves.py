@@ -44,7 +44,12 @@ YES = [
     (S.Box(0, 1, dim=3), G.Trivial(3)),
 ]
 
+tilt = np.eye(4)
+tilt[np.ix_([0, 2], [0, 2])] = rotation(1.4e-5)
+
 NO = [
+    (S.Product(disk, disk), G.Matrix(tilt @ np.diag([-1.0, 1, 1, 1]) @ tilt.T)),
+    (square, G.Cyclic(10**10)),
     (S.Box([0, 0], [1, 2]), G.Symmetric(2)),
     (S.Box([0, 1], [1, 2]), G.Symmetric(2)),
     (S.Box(0, 1, dim=3), G.SignedPermutation(3)),

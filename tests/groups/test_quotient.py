@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 
 import naive
 import orbandit as ob
-from cases import FINITE, INFINITE, LARGE, G, coordinates, delicate_points
+from cases import FINITE, INFINITE, LARGE, G, coordinates, delicate_points, points_near_walls
 
 GROUPS = {**FINITE, **INFINITE, **LARGE}
 WITH_DOMAIN = [name for name in [*FINITE, *LARGE] if name != "joint without a domain"]
@@ -83,6 +83,48 @@ def test_fold_is_idempotent(name):
     group = GROUPS[name]()
     folded = group.fold(delicate_points(group, 32, seed=9))
     np.testing.assert_allclose(group.fold(folded), folded, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WITH_DOMAIN)
+def test_fold_is_idempotent_close_to_walls(name):
+    group = GROUPS[name]()
+    points = points_near_walls(group, 2000, seed=9)
+    folded = group.fold(points)
+    assert np.abs(group.fold(folded) - folded).max() < 1e-12
+    assert group.domain().contains(folded).all()
+    assert not group.domain().excludes(folded, folded).any()
+
+
+@pytest.mark.parametrize("name", ["blocks 3x2", "signed blocks 3x2", "shift 5", "diagonal D3", "farm 3 D4", "C5"])
+@pytest.mark.parametrize("far", [0.3, 1300.0, 1e6])
+def test_fold_is_idempotent_about_far_centres(name, far):
+    group = FINITE[name]()
+    rng = np.random.default_rng(24)
+    moved = group.centered(far * (1 + rng.random(group.dim)))
+    points = points_near_walls(group, 1000, seed=25) + moved.center
+    points[:500] = moved.center + 0.1 * rng.integers(-2, 3, size=(500, group.dim))  # ties in decimal numbers
+    folded = moved.fold(points)
+    np.testing.assert_allclose(moved.fold(folded), folded, rtol=0, atol=1e-14 * far + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["Coxeter H3", "S4", "B3", "D5", "C5", "blocks 3x2", "cube rotations", "O(2) on 5"])
+@pytest.mark.parametrize("size", [1e-170, 1e-12, 1e8, 1e200])
+def test_units_do_not_matter(name, size):
+    group = {**FINITE, **INFINITE}[name]()
+    a, b = np.random.default_rng(26).standard_normal((2, 10, group.dim))
+    np.testing.assert_allclose(group.fold(size * a) / size, group.fold(a), atol=1e-12)
+    if 1e-100 < size < 1e100:
+        np.testing.assert_allclose(group.distance(size * a, size * b) / size, group.distance(a, b), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["H4", "E6"])
+def test_large_exceptional_groups_against_all_their_elements(name):
+    group = LARGE[name]()
+    elements = group.elements()
+    a, b = delicate_points(group, 5, seed=27), delicate_points(group, 4, seed=28)
+    np.testing.assert_allclose(group.distance(a, b), naive.orbit_distances(elements, a, b), atol=1e-12)
+    generic = np.random.default_rng(29).standard_normal(group.dim)
+    assert group.domain().contains(elements @ generic).sum() == 1
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -212,6 +254,8 @@ def test_groups_without_a_polyhedral_domain_say_so(name):
         group.domain(np.arange(1.0, group.dim + 1) ** 2)
     with pytest.raises(ob.errors.NoDomainError, match="faces do not combine"):
         LARGE["joint without a domain"]().domain()
+    with pytest.raises(ob.errors.NoDomainError, match="too large for a domain about a given point"):
+        LARGE["eight turbines"]().domain(np.arange(16.0) ** 2)
 
 
 @pytest.mark.parametrize("name", FINITE)
@@ -239,7 +283,7 @@ def test_excluded_boxes_hold_no_representative(name):
     low, high = centers - sides, centers + sides
     excluded = domain.excludes(low, high)
     heights = (np.where(domain.normals[:, None] > 0, high, low) - group.center) * domain.normals[:, None]
-    np.testing.assert_array_equal(excluded, (heights.sum(axis=2) < 0).any(axis=0))
+    np.testing.assert_array_equal(excluded, (heights.sum(axis=2) < -1e-8).any(axis=0))
     inside = rng.uniform(low, high, size=(50, 300, group.dim))
     for i in np.flatnonzero(excluded):
         assert not domain.contains(inside[:, i], tol=0).any()

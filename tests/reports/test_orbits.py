@@ -1,5 +1,7 @@
 """Pictures: what is drawn is what was computed."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
@@ -37,6 +39,12 @@ def test_dots_are_the_orbit_and_the_star_is_the_fold(tmp_path):
     assert "Dihedral(5)" in axes.get_title()
     axes.figure.savefig(tmp_path / "orbit.svg")
     assert (tmp_path / "orbit.svg").stat().st_size > 1000
+
+
+def test_a_missing_matplotlib_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ob.errors.MissingExtraError, match=r"orbandit\[plot\]"):
+        draw_orbit(S.Ball(2), G.Dihedral(5), [0.3, 0.6])
 
 
 def test_what_cannot_be_drawn_is_refused():

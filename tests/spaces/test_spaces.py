@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
-from scipy.stats import kstest
+from scipy.stats import ks_2samp, kstest
 
 import orbandit as ob
 from cases import SPACES, S
@@ -80,6 +80,15 @@ def by_rejection(space, size, seed):
     return kept[:size]
 
 
+def test_every_direction_of_an_irregular_polytope_is_sampled_uniformly():
+    """Two-sample Kolmogorov-Smirnov tests against rejection: cones of unequal size must get unequal shares."""
+    corners = np.random.default_rng(1).standard_normal((9, 4)) * [1.0, 0.3, 2.0, 0.7]
+    for space in (S.Polytope([[0, 0], [3, 0.1], [0.2, 1], [-0.4, 0.1]]), S.Polytope(corners)):
+        points, rejected = space.sample(20_000, 2), by_rejection(space, 20_000, seed=3)
+        p_values = [ks_2samp(points @ u, rejected @ u).pvalue for u in directions(space, 20, seed=4)]
+        assert min(p_values) > 1e-4  # 40 tests in all: the level is 0.004
+
+
 def test_known_distributions():
     radii = np.linalg.norm(S.Ball(3, radius=2.0).sample(5000, 0), axis=1)
     assert kstest((radii / 2) ** 3, "uniform").pvalue > 0.001
@@ -145,6 +154,19 @@ def test_support_bounds_and_diameter(name):
     corners = np.array([extreme_point(space, v) for v in directions(space, 400, seed=13)])
     assert pdist(corners).max() == pytest.approx(space.diameter, rel=0.02)
     assert pdist(corners).max() <= space.diameter + 1e-9
+
+
+@all_spaces
+def test_the_farthest_point_is_an_extreme_one(name):
+    space = SPACES[name]()
+    for point in 2 * directions(space, 5, seed=14):
+        # The farthest point is extreme in the direction in which it lies: look there again and again.
+        reached = 0.0
+        for y in space.sample(20, 15):
+            for _ in range(30):
+                y = extreme_point(space, y - point)
+            reached = max(reached, np.linalg.norm(y - point))
+        assert reached == pytest.approx(space._farthest(point), rel=1e-6)
 
 
 def extreme_point(space, direction):
@@ -218,6 +240,21 @@ def test_far_and_large_polytopes_keep_their_shape():
     np.testing.assert_allclose(
         moved.project(1000 * np.eye(3) + 7000), 5000 + 1000 * icosahedron.project(np.eye(3) + 2), rtol=1e-9
     )
+
+
+def test_far_away_nothing_is_lost():
+    corners = np.array([[0, 0], [1, 0], [0.3, 1]]) + 1e8
+    assert S.Polytope(corners).contains(corners).all()
+    simplex = S.Simplex(3)
+    for point in ([1e8, 1e8 - 0.3, 5], [1e17, 0, 0], [-1e17, 0, 0]):
+        assert simplex.contains(simplex.project(point))
+    np.testing.assert_allclose(simplex.project([1e8, 1e8 - 0.3, 5]), [0.65, 0.35, 0], atol=1e-7)
+    huge = S.Polytope(1e100 * S.Polytope.regular("cube").vertices)
+    assert huge.contains(huge.project([1e101, 0.0, 0.0]), tol=1e85)
+
+
+def test_many_corners_need_little_memory():
+    assert S.Polytope.regular("polygon-20000").diameter == pytest.approx(2.0)
 
 
 def test_single_points_drop_the_batch_axis():

@@ -3,10 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._kernels.compiled import compiled
-
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
+from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 
 
 @compiled

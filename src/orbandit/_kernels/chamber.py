@@ -1,17 +1,14 @@
 """Folding into the chamber of a finite reflection group: sweeps of reflections in violated simple roots.
 
 Each reflection in a violated root shortens by one the word of the element that is still to be undone, so that
-as many sweeps as the group has reflections always suffice; a power of the Coxeter element being the
-longest word, about half the Coxeter number is the rule. A sweep has no branches and runs on many points at
-once, one per lane, so that the compiler can use vector instructions.
+as many sweeps as the group has reflections always suffice, and about half the Coxeter number is the rule. A
+sweep has no branches and runs on many points at once, one per lane, so that the compiler can use vector
+instructions.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from orbandit._kernels.compiled import compiled
-
-FloatArray = npt.NDArray[np.float64]
+from orbandit._kernels.compiled import FloatArray, compiled
 
 LANES = 64
 

@@ -1,9 +1,14 @@
 """The one set of compiler flags: cached on disk, free of the GIL, no fast-math since indices use infinity."""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeAlias, TypeVar, cast
 
 import numba
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IndexArray: TypeAlias = npt.NDArray[np.int64]
 
 P = ParamSpec("P")
 R = TypeVar("R")

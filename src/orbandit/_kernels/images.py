@@ -1,11 +1,8 @@
 """Orbit distances under a group whose elements are few enough to list."""
 
 import numpy as np
-import numpy.typing as npt
 
-from orbandit._kernels.compiled import compiled
-
-FloatArray = npt.NDArray[np.float64]
+from orbandit._kernels.compiled import FloatArray, compiled
 
 
 @compiled

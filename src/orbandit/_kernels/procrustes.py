@@ -1,21 +1,18 @@
 """The orthogonal group mixing rows: canonical forms and orbit distances of (blocks, size) matrices."""
 
 import numpy as np
-import numpy.typing as npt
 
-from orbandit._kernels.compiled import compiled
-
-FloatArray = npt.NDArray[np.float64]
+from orbandit._kernels.compiled import FloatArray, compiled
 
 CANCELLED = 1e-4
 """Below this fraction of ||A||^2 + ||B||^2 a squared distance is taken from the residual, not the difference."""
 
 
 @compiled
-def echelon_forms(matrices: FloatArray, tol: float, out: FloatArray) -> None:
+def echelon_forms(matrices: FloatArray, tol: float, slack: float, out: FloatArray) -> None:
     """Write the QR form of each matrix: in echelon shape, pivots positive, one form per orbit.
 
-    Columns that add less than tol ||M|| to the span of those before them hold no pivot, so that matrices of
+    Columns that add less than tol ||M|| + slack to the span of those before them hold no pivot, so that matrices of
     deficient rank have one form too.
     """
     m, rows, columns = matrices.shape
@@ -25,7 +22,7 @@ def echelon_forms(matrices: FloatArray, tol: float, out: FloatArray) -> None:
             for j in range(columns):
                 out[p, i, j] = matrices[p, i, j]
                 norm += matrices[p, i, j] ** 2
-        threshold = tol * np.sqrt(norm)
+        threshold = tol * np.sqrt(norm) + slack
         r = 0
         for j in range(columns):
             if r == rows:

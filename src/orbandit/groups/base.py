@@ -9,8 +9,9 @@ clean (m, dim) arrays and linear maps only. The orbit metric and the fold are
 """
 
 import copy
+import math
 from abc import ABC, abstractmethod
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -26,10 +27,11 @@ from orbandit._checks import (
     as_points,
     frozen,
 )
-from orbandit.errors import GroupTooLargeError, InputError, InputTypeError
-from orbandit.groups.closure import TOLERANCE, close_points, distinct, generic_point
+from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
+from orbandit.groups.closure import TOLERANCE, close_points, generic_point
 from orbandit.groups.domain import Domain, dirichlet_normals
 from orbandit.groups.preservation import preserved
+from orbandit.groups.ties import Flags, settled
 from orbandit.spaces import Space
 
 LIMIT = 100_000
@@ -70,7 +72,7 @@ class Group(ABC):
 
     @property
     def is_reflection(self) -> bool:
-        """Whether reflections generate the group; then distance(x, y) = ||fold(x) - fold(y)||."""
+        """Whether reflections are known to generate the group; then distance(x, y) = ||fold(x) - fold(y)||."""
         return False
 
     def centered(self, point: npt.ArrayLike) -> Self:
@@ -93,7 +95,7 @@ class Group(ABC):
         Raises
         ------
         GroupTooLargeError
-            If there are more than `limit`. `fold`, `distance` and `random` never need the list.
+            If there are more than `limit`.
         """
         if self.order > as_count(limit, "limit"):
             raise GroupTooLargeError(
@@ -127,9 +129,10 @@ class Group(ABC):
         return images[..., 0, :] if single else images
 
     def orbit(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
-        """Return the distinct images of a point, the point itself first; images within 1e-9 are one.
+        """Return the distinct images of a point, the point itself first.
 
-        A large group may have a small orbit: only the orbit must stay within `limit`.
+        Images within 1e-9, times the size of the point if that is above 1, are one. A large group may have a
+        small orbit: only the orbit must stay within `limit`.
 
         Examples
         --------
@@ -142,28 +145,51 @@ class Group(ABC):
         offset = as_point(point, self.dim) - self._center
         limit = as_count(limit, "limit")
         tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
-        if self.order <= limit:
-            images = np.concatenate([offset[None], self._elements() @ offset])
-            return images[distinct(images, tolerance)] + self._center
         return self._orbit(offset, tolerance, limit) + self._center
 
     def stabilizer(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
-        """Return the elements that fix a point (to within 1e-9), as (k, dim, dim) matrices."""
+        """Return the elements that fix a point (to within 1e-9, of its size if above 1), as (k, dim, dim) matrices."""
         offset = as_point(point, self.dim) - self._center
         tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
         return self._stabilizer(offset, tolerance, as_count(limit, "limit"))
 
     def fold(self, points: npt.ArrayLike) -> Array:
-        """Return the representative of each point's orbit; it lies in `domain()`, where there is one."""
+        """Return the representative of each point's orbit.
+
+        It lies in `domain()`, where there is one (to within 1e-9 for points of moderate size), and folding again
+        changes nothing. For reflection groups it is the same for all images of a point; for others this holds away
+        from the domain's walls, and on them the representatives have orbit distance zero.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+
+        Returns
+        -------
+        (m, dim) or (dim,) array
+        """
         batch, single = as_points(points, self.dim)
-        centered = bool(self._center.any())
-        folded = self._fold(batch - self._center if centered else batch)
-        if centered:
-            folded = folded + self._center
+        if self._center.any():
+            # Taking the centre away and adding it again costs this much of a coordinate.
+            slack = 4 * float(np.finfo(np.float64).eps * np.abs(self._center).max())
+            folded = settled(batch, partial(self._fold_about_center, slack))
+        else:
+            folded = self._fold(batch)
         return folded[0] if single else folded
 
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Array | np.float64:
-        """Return the orbit distances min over g of ||g a_i - b_j||, as an (m, k) array."""
+        """Return the orbit distances min over g of ||g a_i - b_j||, exactly.
+
+        Parameters
+        ----------
+        a : (m, dim) or (dim,) array
+        b : (k, dim) or (dim,) array
+
+        Returns
+        -------
+        (m, k) array
+            Without the axes of single points.
+        """
         left, left_single = as_points(a, self.dim, "a")
         right, right_single = as_points(b, self.dim, "b")
         distances = self._distance(left - self._center, right - self._center)
@@ -195,13 +221,16 @@ class Group(ABC):
         if point is None:
             return default
         offset = as_point(point, self.dim) - self._center
-        fixing = self.stabilizer(point)
+        try:
+            fixing, normals = self.stabilizer(point), self._normals_about(offset)
+        except GroupTooLargeError as error:
+            raise NoDomainError(f"{self!r} is too large for a domain about a given point: {error}") from error
         if len(fixing) > 1:
             raise InputError(
                 f"`point` must be moved by every element but the identity, but {len(fixing) - 1} others fix "
                 f"{np.asarray(point).tolist()}; move it off the walls."
             )
-        return Domain(self._normals_about(offset), self._center)
+        return Domain(normals, self._center)
 
     def preserves(self, space: Space) -> bool:
         """Tell whether every element maps the space onto itself (to within 1e-9 of its size).
@@ -217,10 +246,14 @@ class Group(ABC):
             raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
         if space.dim != self.dim:
             raise InputError(
-                f"`space` and group must have one dimension, but {space!r} has {space.dim} "
-                f"and {self!r} has {self.dim}."
+                f"`space` and group must have one dimension, but {space!r} has {space.dim} and {self!r} has {self.dim}."
             )
         return preserved(space, self.generators, self._center)
+
+    def _fold_about_center(self, slack: float, points: Array) -> tuple[Array, Flags]:
+        """Fold about the centre; unless the quotient is Euclidean, any point may need a second look."""
+        folded = self._fold(points - self._center, slack) + self._center
+        return folded, np.full(len(points), not self.is_reflection)
 
     @abstractmethod
     def _name(self) -> str:
@@ -234,7 +267,8 @@ class Group(ABC):
         """Return all elements; called only where `order` allows it."""
 
     @abstractmethod
-    def _fold(self, points: Array) -> Array: ...
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
+        """Fold points about the origin; coordinates within `slack`, or within TIE of a point's size, are equal."""
 
     @abstractmethod
     def _distance(self, a: Array, b: Array) -> Array: ...
@@ -253,6 +287,16 @@ class Group(ABC):
     def _normals(self) -> Array:
         """Unit inward normals of the faces of the domain that `_fold` lands in."""
 
+    @property
+    def _fold_normals(self) -> Array:
+        """Normals of a cone that every fold lies in: the domain, where there is one."""
+        return self._normals
+
+    @property
+    def _fold_support(self) -> npt.NDArray[np.bool_]:
+        """Which coordinates of a fold, seen from the centre, may differ from zero."""
+        return np.ones(self.dim, dtype=bool)
+
     def _normals_about(self, point: Array) -> Array:
         return dirichlet_normals(point, self.elements() @ point)
 
@@ -261,9 +305,16 @@ class Group(ABC):
         fixing: Array = elements[np.abs(elements @ point - point).max(axis=1) <= tolerance]
         return fixing
 
+    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
+        """Return an element that carries the source to the target, which lies on its orbit."""
+        elements = self.elements()
+        return np.asarray(elements[np.abs(elements @ source - target).max(axis=1).argmin()])
+
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
         return close_points(point, self.generators, tolerance, limit)
 
 
 def _shown(order: int | float) -> str:
-    return "infinitely many" if order == float("inf") else f"{order:,}" if order < 1e7 else f"{order:.3g}"
+    if order == math.inf:
+        return "infinitely many"
+    return f"{order:,}" if order < 10**7 else f"about 10^{math.log10(order):.1f}"

@@ -5,30 +5,44 @@ problem: which block of x goes with which block of y at the least sum of squares
 """
 
 import math
-from abc import abstractmethod
 from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, as_count
 from orbandit.groups.blockwise import Blockwise
-from orbandit.groups.closure import close_matrices
-from orbandit.groups.signed import random_signs, sign_matrices
-from orbandit.groups.symmetric import adjacent_swaps, permutation_matrices, random_permutation_matrices
-from orbandit.groups.ties import TIE, ranks, sizes
+from orbandit.groups.closure import check_limit, close_matrices
+from orbandit.groups.signed import SignedPermutation
+from orbandit.groups.symmetric import Symmetric
+from orbandit.groups.ties import ranks, tolerances
 
 
 class BlockGroup(Blockwise):
-    """A group that permutes blocks, and may flip their signs."""
+    """A group that permutes blocks, and may flip their signs, as `rows` does with single coordinates."""
 
-    _signed: bool
+    def __init__(self, blocks: int, size: int, rows: Symmetric | SignedPermutation) -> None:
+        super().__init__(blocks, size)
+        self._rows = rows
+        self._signed = isinstance(rows, SignedPermutation)
 
-    @abstractmethod
-    def _block_matrices(self) -> Array:
-        """Return all elements as (order, blocks, blocks) matrices."""
+    @property
+    def order(self) -> int:
+        """As many as permutations of the blocks, with signs or without."""
+        return self._rows.order
+
+    @property
+    def is_reflection(self) -> bool:
+        """Whether blocks are single coordinates."""
+        return self._size == 1
+
+    def _generators(self) -> Array:
+        return self._spread(self._rows.generators)
 
     def _elements(self) -> Array:
-        return self._spread(self._block_matrices())
+        return self._spread(self._rows._elements())
+
+    def _random(self, size: int, rng: np.random.Generator) -> Array:
+        return self._spread(self._rows._random(size, rng))
 
     def _distance(self, a: Array, b: Array) -> Array:
         from orbandit._kernels.assignment import block_distances
@@ -37,42 +51,68 @@ class BlockGroup(Blockwise):
         block_distances(self._split(a), self._split(b), self._signed, distances)
         return distances
 
-    @property
-    def _base_point(self) -> Array:
-        point = np.zeros((self._blocks, self._size))
-        point[:, 0] = np.arange(1, self._blocks + 1)
-        return point.ravel()
-
-    def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
-        # Chains of swaps between equal blocks generate it, and flips of blocks that vanish.
-        blocks = point.reshape(self._blocks, self._size)
-        fixing = []
-        for j in range(self._blocks):
-            if self._signed and np.abs(blocks[j]).max() <= tolerance:
-                flip = np.ones(self._blocks)
-                flip[j] = -1.0
-                fixing.append(np.diag(flip))
-            for i in reversed(range(j)):
-                signs = (1.0, -1.0) if self._signed else (1.0,)
-                equal = [s for s in signs if np.abs(blocks[i] - s * blocks[j]).max() <= tolerance]
-                if equal:
-                    swap = np.eye(self._blocks)
-                    swap[i, i] = swap[j, j] = 0.0
-                    swap[i, j] = swap[j, i] = equal[0]
-                    fixing.append(swap)
-                    break
-        if not fixing:
-            return np.eye(self.dim)[None]
-        return self._spread(close_matrices(np.array(fixing), limit))
-
-    def _sorted(self, blocks: Array, tolerance: Array) -> Array:
-        """Sort blocks by their first coordinates, ties in falling order of the rest, (m, dim).
-
-        Of all arrangements with ascending first coordinates this is the lexicographically largest.
-        """
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
+        blocks, tolerance = self._split(points), tolerances(points, slack)
+        if self._signed:  # the first coordinate that is not zero becomes positive
+            first = np.argmax(np.abs(blocks) > tolerance[:, :, None], axis=2)
+            leading = np.take_along_axis(blocks, first[:, :, None], axis=2)
+            blocks = np.where(leading < 0.0, -blocks, blocks) + 0.0  # + 0.0 turns -0.0 into 0.0
+        # First coordinates ascend, and ties fall in the rest: of all arrangements with ascending first
+        # coordinates this is the lexicographically largest.
         keys = [-ranks(blocks[:, :, k], tolerance) for k in range(self._size - 1, 0, -1)]
         order = np.lexsort([*keys, ranks(blocks[:, :, 0], tolerance)], axis=-1)
-        return np.take_along_axis(blocks, order[:, :, None], axis=1).reshape(len(blocks), self.dim)
+        return np.take_along_axis(blocks, order[:, :, None], axis=1).reshape(points.shape)
+
+    @property
+    def _base_point(self) -> Array:
+        return self._on_first(self._rows._base_point[None]).ravel()
+
+    @property
+    def _normals(self) -> Array:
+        return self._on_first(self._rows.simple_roots)
+
+    def _on_first(self, rows: Array) -> Array:
+        """Write (k, blocks) vectors on the first coordinates of the blocks, (k, dim)."""
+        whole = np.zeros((len(rows), self._blocks, self._size))
+        whole[:, :, 0] = rows
+        return whole.reshape(-1, self.dim)
+
+    def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
+        # Swaps between equal blocks generate it, and flips of blocks that vanish.
+        blocks = point.reshape(self._blocks, self._size)
+        fixing, order = [], 1
+        left = list(range(self._blocks))
+        while left:
+            i = left[0]
+            signs = {j: self._sign(blocks[i], blocks[j], tolerance) for j in left}
+            alike = [j for j in left if signs[j]]
+            vanish = self._signed and np.abs(blocks[i]).max() <= tolerance
+            order *= math.factorial(len(alike)) << (len(alike) if vanish else 0)
+            if vanish:
+                fixing.append(np.diag([-1.0 if k == i else 1.0 for k in range(self._blocks)]))
+            for j in alike[1:]:
+                swap = np.eye(self._blocks)
+                swap[[i, j], [i, j]] = 0.0
+                swap[[i, j], [j, i]] = signs[j]
+                fixing.append(swap)
+            left = [j for j in left if not signs[j]]
+        check_limit(order, limit, f"the elements that fix {point.tolist()}")
+        return self._spread(close_matrices(np.array(fixing).reshape(-1, self._blocks, self._blocks), limit))
+
+    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
+        left = list(range(self._blocks))
+        rows = np.zeros((self._blocks, self._blocks))
+        old, new = (p.reshape(self._blocks, self._size) for p in (source, target))
+        for i in range(self._blocks):
+            gaps = [min(np.abs(new[i] - s * old[j]).max() for s in (1, -1 if self._signed else 1)) for j in left]
+            j = left.pop(int(np.argmin(gaps)))
+            rows[i, j] = self._sign(new[i], old[j], max(tolerance, min(gaps))) or 1.0
+        return np.asarray(self._spread(rows[None])[0])
+
+    def _sign(self, block: Array, other: Array, tolerance: float) -> float:
+        """Return the sign with which the other block equals the block, or 0 for none."""
+        signs = (1.0, -1.0) if self._signed else (1.0,)
+        return next((s for s in signs if np.abs(block - s * other).max() <= tolerance), 0.0)
 
 
 @final
@@ -99,30 +139,8 @@ class BlockPermutation(BlockGroup):
     0.2
     """
 
-    _signed = False
-
-    @property
-    def order(self) -> int:
-        """The factorial of `blocks`."""
-        return math.factorial(self._blocks)
-
-    def _generators(self) -> Array:
-        return self._spread(adjacent_swaps(self._blocks))
-
-    def _block_matrices(self) -> Array:
-        return permutation_matrices(self._blocks)
-
-    def _random(self, size: int, rng: np.random.Generator) -> Array:
-        return self._spread(random_permutation_matrices(self._blocks, size, rng))
-
-    def _fold(self, points: Array) -> Array:
-        return self._sorted(self._split(points), TIE * sizes(points))
-
-    @property
-    def _normals(self) -> Array:
-        normals = np.zeros((self._blocks - 1, self._blocks, self._size))
-        normals[:, :, 0] = np.diff(np.eye(self._blocks), axis=0) / math.sqrt(2)
-        return normals.reshape(-1, self.dim)
+    def __init__(self, blocks: int, size: int) -> None:
+        super().__init__(blocks, size, Symmetric(as_count(blocks, "blocks")))
 
 
 @final
@@ -147,35 +165,5 @@ class SignedBlockPermutation(BlockGroup):
     (8, array([ 0.2, -0.8,  0.9, -0.1]))
     """
 
-    _signed = True
-
-    @property
-    def order(self) -> int:
-        """The order 2^blocks blocks!."""
-        return (1 << self._blocks) * math.factorial(self._blocks)
-
-    def _generators(self) -> Array:
-        first = np.diag([-1.0] + [1.0] * (self._blocks - 1))
-        return self._spread(np.concatenate([first[None], adjacent_swaps(self._blocks)]))
-
-    def _block_matrices(self) -> Array:
-        products = sign_matrices(self._blocks)[:, None] @ permutation_matrices(self._blocks)
-        return products.reshape(-1, self._blocks, self._blocks)
-
-    def _random(self, size: int, rng: np.random.Generator) -> Array:
-        signs = random_signs(self._blocks, size, rng)
-        return self._spread(signs[:, :, None] * random_permutation_matrices(self._blocks, size, rng))
-
-    def _fold(self, points: Array) -> Array:
-        blocks, tolerance = self._split(points), TIE * sizes(points)
-        first = np.argmax(np.abs(blocks) > tolerance[:, :, None], axis=2)
-        leading = np.take_along_axis(blocks, first[:, :, None], axis=2)
-        upright = np.where(leading < 0.0, -blocks, blocks) + 0.0  # + 0.0 turns -0.0 into 0.0
-        return self._sorted(upright, tolerance)
-
-    @property
-    def _normals(self) -> Array:
-        normals = np.zeros((self._blocks, self._blocks, self._size))
-        normals[0, 0, 0] = 1.0
-        normals[1:, :, 0] = np.diff(np.eye(self._blocks), axis=0) / math.sqrt(2)
-        return normals.reshape(-1, self.dim)
+    def __init__(self, blocks: int, size: int) -> None:
+        super().__init__(blocks, size, SignedPermutation(as_count(blocks, "blocks")))

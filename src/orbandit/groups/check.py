@@ -7,23 +7,24 @@ differences D_ij = y_j(x_i) - y_j(g x_i), the statistic
 
 has expectation mean_i (f(x_i) - f(g x_i))^2 whatever the noise, since different repetitions are independent.
 If the claim is true, measurements at x_i and at g x_i have one distribution, so that every D_ij may change
-its sign: random signs give the law of T and an exact p-value.
+its sign: random signs give the law of T, and of the largest T of all generators in units of its deviation, with
+which each is compared. A function whose repetitions all agree has no noise, and is compared as it is.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
-from orbandit._checks import Array, RandomLike, as_count, as_generator
-from orbandit.errors import InputError
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator
+from orbandit.errors import InputError, InputTypeError
 from orbandit.groups.base import Group
 from orbandit.spaces import Space
 
 FLIPS = 9_999
 ROUNDING = 1e-9
-"""Asymmetry below this fraction of the spread of the measurements is rounding, not a violation."""
+"""Asymmetry below this fraction of the spread of the measurements, or a 1000th of it of their size, is rounding."""
 
 
 @final
@@ -40,7 +41,8 @@ class GeneratorCheck:
     asymmetry : float
         Estimate of the root mean square of f(x) - f(g x) over the space, the noise taken out.
     p_value : float
-        Probability of as large an estimate if the symmetry holds.
+        Probability that the most extreme of all generators is as extreme if the symmetry holds; 0 if a function
+        without noise is seen to break it.
     point : (dim,) array
         The sampled point whose measurements differ most from those of its image.
     holds : bool
@@ -69,8 +71,8 @@ class SymmetryReport:
     checks : tuple of GeneratorCheck
         One per generator.
     resolution : float
-        An asymmetry about this large would have been seen nine times in ten; smaller ones may hide in
-        the noise.
+        An asymmetry about this large, spread over the space, is seen nine times in ten; smaller ones may hide
+        in the noise.
     evaluations : int
         Number of calls of the measurement.
     """
@@ -93,7 +95,7 @@ class SymmetryReport:
         return self.invariant
 
     def __str__(self) -> str:
-        head = "no asymmetry found" if self.invariant else f"{len(self.failed)} generators fail"
+        head = "no asymmetry found" if self.invariant else f"{len(self.failed)} of {len(self.checks)} generators fail"
         tail = f"{self.evaluations} evaluations; asymmetry below {self.resolution:.2g} may go unseen"
         return "\n".join([f"{head} ({tail})", *map(str, self.checks)])
 
@@ -106,7 +108,7 @@ def check_symmetry(
     points: int = 64,
     repeats: int = 8,
     level: float = 0.01,
-    seed: RandomLike = 0,
+    rng: RandomLike = 0,
 ) -> SymmetryReport:
     """Test a noisy function for the invariance claimed for it, generator by generator.
 
@@ -120,11 +122,11 @@ def check_symmetry(
         Number of random points, at least 8.
     repeats : int
         Measurements at each point and at each of its images, at least 2. In all, `measure` is called
-        points * repeats * (number of generators + 1) times.
+        points * repeats * (number of generators + 1) times, in random order, so that a drift does no harm.
     level : float
-        Probability that a true symmetry is refuted, over all generators together.
-    seed : int, SeedSequence or Generator
-        Draws points and signs.
+        Probability that a true symmetry is refuted, over all generators together; from 0.001 to 1.
+    rng : int, SeedSequence or Generator
+        Draws points, their order and signs.
 
     Examples
     --------
@@ -140,24 +142,34 @@ def check_symmetry(
     ['swaps coordinates 1 and 2']
     """
     n, r = as_count(points, "points", minimum=8), as_count(repeats, "repeats", minimum=2)
-    if not 0 < level < 1:
-        raise InputError(f"`0 < level < 1` must hold, but got level={level}.")
+    if not isinstance(group, Group):
+        raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}.")
+    if not callable(measure):
+        raise InputTypeError(f"`measure` must be callable, but got {measure!r}.")
+    if not 0.001 <= float(as_finite(level, "level")) < 1:
+        raise InputError(f"`0.001 <= level < 1` must hold, but got level={level}.")
     if not group.preserves(space):
         raise InputError(f"{group!r} does not preserve {space!r}, so f(g x) may not exist; see `preserves`.")
-    rng = as_generator(seed)
-    sample = space.sample(n, rng)
-    here = _measured(measure, sample, r)
-    results = []
-    for g in group.generators:
-        there = _measured(measure, space.project(group.act(g, sample)), r)
-        results.append((*_asymmetry(here - there, rng), np.ptp(np.concatenate([here, there]))))
+    generator = as_generator(rng)
+    sample = space.sample(n, generator)
+    images = [space.project(group.act(g, sample)) for g in group.generators]
+    here, *there = values = _measured(measure, np.array([sample, *images]), r, generator)
+    rounding = ROUNDING * max(np.ptp(values), 1e-3 * np.abs(values).max())
+    noiseless = bool((np.ptp(values, axis=2) == 0).all())
+    tests = [_Asymmetry.of(here - image, generator) for image in there]
+    extreme = np.max([test.draws for test in tests], axis=0) if tests else np.zeros(FLIPS)
     checks = []
-    for g, (square, p_value, _, worst, spread) in zip(group.generators, results, strict=True):
-        asymmetry = float(np.sqrt(max(0.0, square)))
-        holds = p_value > level / len(results) or asymmetry <= ROUNDING * spread
-        checks.append(GeneratorCheck(g, describe(g), asymmetry, p_value, sample[worst], bool(holds)))
-    noise = max((deviation for _, _, deviation, _, _ in results), default=0.0)
-    return SymmetryReport(tuple(checks), float(np.sqrt(4.0 * noise)), n * r * (len(results) + 1))
+    for g, test in zip(group.generators, tests, strict=True):
+        asymmetry = float(np.sqrt(max(0.0, test.square)))
+        p_value = (1 + int((extreme >= test.score).sum())) / (FLIPS + 1)
+        if noiseless:
+            p_value = 0.0 if np.abs(test.means).max() > rounding else 1.0
+        holds = p_value > level or asymmetry <= rounding
+        worst = sample[np.abs(test.means).argmax()]
+        checks.append(GeneratorCheck(g, describe(g), asymmetry, p_value, worst, bool(holds)))
+    quantile = float(np.quantile(extreme, 1 - level))
+    resolution = max((test.resolution(quantile) for test in tests), default=0.0)
+    return SymmetryReport(tuple(checks), resolution, values.size)
 
 
 def describe(matrix: Array) -> str:
@@ -182,26 +194,66 @@ def describe(matrix: Array) -> str:
     return f"maps by the matrix {(matrix + 0.0).round(3).tolist()}"
 
 
-def _measured(measure: Callable[[Array], float], points: Array, repeats: int) -> Array:
-    """Return `repeats` measurements at each point, (n, repeats)."""
-    values = np.array([[float(measure(point.copy())) for _ in range(repeats)] for point in points])
-    if not np.isfinite(values).all():
-        i, j = np.argwhere(~np.isfinite(values))[0]
-        raise InputError(f"`measure` must return finite numbers, but gave {values[i, j]} at {points[i].tolist()}.")
+def _measured(measure: Callable[[Array], float], points: Array, repeats: int, rng: np.random.Generator) -> Array:
+    """Return `repeats` measurements at each point of (k, n, dim), in random order, (k, n, repeats)."""
+    values = np.empty((*points.shape[:2], repeats))
+    for call in rng.permutation(values.size):
+        k, i, j = np.unravel_index(call, values.shape)
+        value = measure(points[k, i].copy())
+        try:
+            values[k, i, j] = float(value)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(
+                f"`measure` must return a number, but gave {value!r} at {points[k, i].tolist()}."
+            ) from error
+        if not np.isfinite(values[k, i, j]):
+            raise InputError(f"`measure` must return finite numbers, but gave {value} at {points[k, i].tolist()}.")
     return values
 
 
-def _asymmetry(differences: Array, rng: np.random.Generator) -> tuple[float, float, float, int]:
-    """Return T, its p-value, its standard deviation if the symmetry holds, and the worst point's index."""
-    n, r = differences.shape
-    signs = rng.integers(0, 2, size=(FLIPS, n, r), dtype=np.int8) * np.int8(2) - np.int8(1)
-    squares = (differences**2).sum(axis=1)
+@final
+@dataclass(frozen=True)
+class _Asymmetry:
+    """T of one generator, and what is known of its law."""
 
-    def statistic(sums: Array) -> Array:
-        return np.asarray((sums**2 - squares).mean(axis=-1) / (r * (r - 1)))
+    square: float
+    deviation: float  # of T under random signs
+    draws: Array  # T / deviation under random signs
+    means: Array  # of the differences at each point
+    variances: Array  # of the differences about their means
+    repeats: int
 
-    observed = float(statistic(differences.sum(axis=1)))
-    flipped = statistic(np.einsum("fij,ij->fi", signs, differences))
-    p_value = (1 + int((flipped >= observed).sum())) / (FLIPS + 1)
-    worst = int(np.abs(differences.mean(axis=1)).argmax())
-    return observed, p_value, float(flipped.std()), worst
+    @property
+    def score(self) -> float:
+        return self.square / self.deviation if self.deviation > 0 else 0.0
+
+    @classmethod
+    def of(cls, differences: Array, rng: np.random.Generator) -> Self:
+        n, r = differences.shape
+        signs = rng.integers(0, 2, size=(FLIPS, n, r), dtype=np.int8) * np.int8(2) - np.int8(1)
+        squares = (differences**2).sum(axis=1)
+
+        def statistic(sums: Array) -> Array:
+            return np.asarray((sums**2 - squares).mean(axis=-1) / (r * (r - 1)))
+
+        flipped = statistic(np.einsum("fij,ij->fi", signs, differences))
+        deviation = float(flipped.std())
+        draws = flipped / deviation if deviation > 0 else np.zeros(FLIPS)
+        means, variances = differences.mean(axis=1), differences.var(axis=1, ddof=1)
+        return cls(float(statistic(differences.sum(axis=1))), deviation, draws, means, variances, r)
+
+    def resolution(self, quantile: float) -> float:
+        """Return the asymmetry v that is seen nine times in ten: v^2 = quantile * dev(0) + 1.3 dev(v).
+
+        At a point with variance s^2 of its differences, T has variance 2 s^4 / (r (r - 1)) + 4 v^2 s^2 / r.
+        """
+        n, r = len(self.variances), self.repeats
+        # The square of an estimated variance is too large by the factor 1 + 2 / (r - 1).
+        still = 2 * (self.variances**2).sum() / (1 + 2 / (r - 1)) / (r * (r - 1)) / n**2
+        slope = 4 * self.variances.sum() / r / n**2
+        square = 0.0
+        for _ in range(50):
+            # A random sign flips the asymmetry along with the noise: it widens the law that T is compared with.
+            flipped = np.sqrt(still + slope * square + 2 * square**2 / (r * (r - 1)) / n)
+            square = quantile * float(flipped) + 1.3 * float(np.sqrt(still + slope * square + square**2 / n))
+        return float(np.sqrt(square))

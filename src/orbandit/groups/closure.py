@@ -20,8 +20,14 @@ TOLERANCE = 1e-9
 MATCH = 1e-6
 """Products of given generators nearer than this are the same element: their errors add up along words."""
 
+PAIRED = 12
+"""Products of two are looked at only if there are at most so many generators."""
+
 SHORT = 4
 """A product of two generators brings its powers along only if they are more than 2^SHORT."""
+
+CHUNK = 1_000_000
+"""About how many numbers are multiplied by all generators at a time."""
 
 T = TypeVar("T", bound=np.generic)
 Items = npt.NDArray[T]
@@ -47,7 +53,7 @@ def close_points(point: Array, generators: Array, tolerance: float, limit: int) 
         lambda batch: batch,
         tolerance,
         limit,
-        f"the orbit of {point.tolist()}",
+        f"the images of {point.tolist()}",
     )
 
 
@@ -60,7 +66,7 @@ def close_permutations(generators: npt.NDArray[np.intp], limit: int) -> npt.NDAr
         lambda batch: batch.astype(np.float64),
         0.5,
         limit,
-        "the group of these permutations",
+        "the products of these permutations",
     )
 
 
@@ -79,7 +85,11 @@ def close_matrices(generators: Array, limit: int) -> Array:
     """
     from scipy.spatial import cKDTree
 
-    pairs = [g @ h for i, g in enumerate(generators) for h in generators[i + 1 :]]
+    generators = _proper(generators, limit)
+    if not len(generators):
+        return np.eye(generators.shape[1])[None]
+    words = generators if len(generators) <= PAIRED else generators[:0]
+    pairs = [g @ h for i, g in enumerate(words) for h in words[i + 1 :]]
     shortcuts = [powers for word in pairs if len(powers := _binary_powers(word, limit)) > SHORT]
     steps = np.concatenate([*(_binary_powers(word, limit) for word in generators), *shortcuts])
     rough = _grow(steps, limit)
@@ -94,6 +104,20 @@ def close_matrices(generators: Array, limit: int) -> Array:
     return elements
 
 
+def _proper(generators: Array, limit: int) -> Array:
+    """Drop copies and the identity; refuse a generator that is too near to it for its powers to be told apart."""
+    d = generators.shape[1]
+    moves = np.abs(generators - np.eye(d)).max(axis=(1, 2), initial=0.0)
+    tiny = (moves > 1e-7) & (moves < 10 * MATCH)
+    if tiny.any():
+        raise GroupTooLargeError(
+            f"generator {int(tiny.argmax())} moves points by {moves[tiny][0]:.2g} of their size only: the group is "
+            f"infinite, or far larger than `limit`={limit}."
+        )
+    generators = generators[moves > 1e-7]
+    return generators[distinct(generators.reshape(-1, d * d), MATCH)] if len(generators) else generators
+
+
 def _grow(steps: Array, limit: int) -> Array:
     d = steps.shape[1]
     witness = generic_point(d)
@@ -103,16 +127,19 @@ def _grow(steps: Array, limit: int) -> Array:
         lambda batch: batch @ witness,
         MATCH,
         limit,
-        "the group of these generators",
+        "the products of these generators",
     )
 
 
 def _binary_powers(word: Array, limit: int) -> Array:
     """Return word^(2^i) below the order of `word`, found from the angles of its eigenvalues."""
     angles = np.angle(np.linalg.eigvals(word))
-    turns = np.arange(1, limit + 1)[:, None] * angles
-    misses = np.abs(2 * np.sin(turns / 2)).max(axis=1)
-    if misses.min() > MATCH:
+    for most in (min(100, limit), limit):  # orders are small as a rule
+        turns = np.arange(1, most + 1)[:, None] * angles
+        misses = np.abs(2 * np.sin(turns / 2)).max(axis=1)
+        if misses.min() <= MATCH:
+            break
+    else:
         raise GroupTooLargeError(
             f"the generators do not close: none of the first `limit`={limit} powers of\n{word.round(6)}\n"
             "is the identity, so the group is infinite, or larger than `limit`; check the angles, or pass a "
@@ -137,18 +164,26 @@ def _close(
 
     found, frontier = start, start
     while len(frontier):
-        candidates = step(frontier)
-        known = cKDTree(key(found)).query(key(candidates), distance_upper_bound=tolerance)[0] <= tolerance
-        candidates = candidates[~known]
-        if len(candidates):
-            candidates = candidates[distinct(key(candidates), tolerance)]
-        found, frontier = np.concatenate([found, candidates]), candidates
-        if len(found) > limit:
-            raise GroupTooLargeError(
-                f"{what} has more than `limit`={limit} members; pass a larger `limit`, or use a group with a "
-                "closed form, such as Symmetric, BlockPermutation, Coxeter or Orthogonal."
-            )
+        before = len(found)
+        for piece in np.array_split(frontier, 1 + len(frontier) * frontier[0].size // CHUNK):
+            candidates = step(piece)
+            known = cKDTree(key(found)).query(key(candidates), distance_upper_bound=tolerance)[0] <= tolerance
+            candidates = candidates[~known]
+            if len(candidates):
+                candidates = candidates[distinct(key(candidates), tolerance)]
+            found = np.concatenate([found, candidates])
+            check_limit(len(found), limit, what)
+        frontier = found[before:]
     return found
+
+
+def check_limit(count: int, limit: int, what: str) -> None:
+    """Refuse to list more than `limit` things."""
+    if count > limit:
+        raise GroupTooLargeError(
+            f"{what} are more than `limit`={limit}; pass a larger `limit`, or use a group with a closed form, "
+            "such as Symmetric, BlockPermutation, Coxeter or Orthogonal."
+        )
 
 
 def generic_point(dim: int) -> Array:

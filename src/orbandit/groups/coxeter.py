@@ -6,13 +6,14 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.groups.reflection import WALL, ReflectionGroup
+from orbandit.groups.reflection import ReflectionGroup
 from orbandit.groups.roots import root_system
+from orbandit.groups.ties import TIE, safe_scale
 
 
 @final
 class Coxeter(ReflectionGroup):
-    """An irreducible finite reflection group.
+    """A finite reflection group by its name.
 
     Parameters
     ----------
@@ -46,10 +47,11 @@ class Coxeter(ReflectionGroup):
     def _simple_roots(self) -> Array:
         return self._roots
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         from orbandit._kernels.chamber import fold_into_chamber
 
         folded = np.empty_like(points)
         reflections = sum(degree - 1 for degree in self._degrees)
-        fold_into_chamber(points, self._roots, WALL, reflections + 1, folded)
-        return folded
+        size = safe_scale(points)
+        fold_into_chamber(points / size, self._roots, TIE, reflections + 1, folded)
+        return size * folded

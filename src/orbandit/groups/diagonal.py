@@ -3,9 +3,10 @@
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array, as_count
-from orbandit.errors import InputTypeError
+from orbandit.errors import GroupTooLargeError, InputTypeError
 from orbandit.groups.base import Group
 from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation
 from orbandit.groups.blockwise import kron
@@ -40,15 +41,22 @@ class Diagonal(Group):
     (6, 8, 2)
     """
 
+    _part: Group
+    _copies: int
+
     def __init__(self, group: Group, copies: int) -> None:
         if not isinstance(group, Group):
             raise InputTypeError(f"`group` must be a group, but got {group!r}.")
-        self._part, self._copies = group, as_count(copies, "copies")
+        center, copies = np.tile(group.center, as_count(copies, "copies")), int(copies)
+        if isinstance(group, Diagonal):  # copies of copies
+            copies *= group._copies
+            group = group._part
+        self._part, self._copies = group, copies
         blocks, self._inner = _moving_together(group, self._copies)
         places = np.arange(self._inner.dim).reshape(self._copies, blocks, -1)
         self._places = places.transpose(1, 0, 2).ravel()  # inner point = point[places]
         self._back = np.argsort(self._places)
-        super().__init__(np.tile(group.center, self._copies))
+        super().__init__(center)
 
     @property
     def order(self) -> int | float:
@@ -64,20 +72,24 @@ class Diagonal(Group):
         return f"Diagonal({self._part._name()}, {self._copies})"
 
     def _generators(self) -> Array:
-        return kron(np.eye(self._copies)[None], self._part.generators)
+        return on_copies(self._part.generators, self._copies)
 
     def _elements(self) -> Array:
-        return kron(np.eye(self._copies)[None], self._part._elements())
+        return on_copies(self._part._elements(), self._copies)
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
         inner = self._inner._stabilizer(point[self._places], tolerance, limit)
         return inner[:, self._back][:, :, self._back]
 
-    def _random(self, size: int, rng: np.random.Generator) -> Array:
-        return kron(np.eye(self._copies)[None], self._part._random(size, rng))
+    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
+        inner = self._inner._carrier(source[self._places], target[self._places], tolerance)
+        return inner[np.ix_(self._back, self._back)]
 
-    def _fold(self, points: Array) -> Array:
-        return self._inner._fold(points[:, self._places])[:, self._back]
+    def _random(self, size: int, rng: np.random.Generator) -> Array:
+        return on_copies(self._part._random(size, rng), self._copies)
+
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
+        return self._inner._fold(points[:, self._places], slack)[:, self._back]
 
     def _distance(self, a: Array, b: Array) -> Array:
         return self._inner._distance(a[:, self._places], b[:, self._places])
@@ -90,8 +102,21 @@ class Diagonal(Group):
     def _normals(self) -> Array:
         return self._inner._normals[:, self._back]
 
+    @property
+    def _fold_normals(self) -> Array:
+        return self._inner._fold_normals[:, self._back]
+
+    @property
+    def _fold_support(self) -> npt.NDArray[np.bool_]:
+        return self._inner._fold_support[self._back]
+
     def _normals_about(self, point: Array) -> Array:
         return self._inner._normals_about(point[self._places])[:, self._back]
+
+
+def on_copies(matrices: Array, copies: int) -> Array:
+    """Let (k, dim, dim) matrices act on each of several blocks."""
+    return kron(np.eye(copies)[None], matrices)
 
 
 def _moving_together(group: Group, copies: int) -> tuple[int, Group]:
@@ -117,7 +142,13 @@ class _Copies(EnumeratedGroup):
 
     def __init__(self, part: Group, copies: int) -> None:
         self._part, self._copies = part, copies
-        self._listed = part.elements()
+        try:
+            self._listed = part.elements()
+        except GroupTooLargeError as error:
+            raise GroupTooLargeError(
+                f"Diagonal must list the elements of {part!r}, which are too many; it has closed forms for Symmetric, "
+                "SignedPermutation, SignFlips, BlockPermutation, SignedBlockPermutation and Orthogonal."
+            ) from error
         identity = np.abs(self._listed - np.eye(part.dim)).max(axis=(1, 2)).argmin()
         self._listed[[0, identity]] = self._listed[[identity, 0]]
         super().__init__(np.zeros(part.dim * copies))
@@ -130,10 +161,10 @@ class _Copies(EnumeratedGroup):
         return f"_Copies({self._part._name()}, {self._copies})"
 
     def _generators(self) -> Array:
-        return kron(np.eye(self._copies)[None], self._part.generators)
+        return on_copies(self._part.generators, self._copies)
 
     def _elements(self) -> Array:
-        return kron(np.eye(self._copies)[None], self._listed)
+        return on_copies(self._listed, self._copies)
 
     def _images(self, points: Array) -> Array:
         blocks = points.reshape(len(points), self._copies, self._part.dim)

@@ -71,8 +71,9 @@ class Domain:
             )
         up, down = np.maximum(self._normals, 0), np.minimum(self._normals, 0)
         best = highs @ up.T + lows @ down.T - self._offsets  # each face's height at its best corner
-        rounding = 1e-12 * (1 + np.maximum(np.abs(lows), np.abs(highs)).max(axis=1, keepdims=True))
-        outside: npt.NDArray[np.bool_] = (best < -rounding).any(axis=1)
+        # A fold may lie outside by as much as `contains` forgives: such a box is not excluded.
+        size = np.maximum(np.abs(lows), np.abs(highs)).max(axis=1, keepdims=True)
+        outside: npt.NDArray[np.bool_] = (best < -1e-9 * np.maximum(size, 1.0)).any(axis=1)
         return outside[0] if single else outside
 
 
@@ -93,15 +94,13 @@ def irredundant(normals: Array, inside: Array) -> Array:
     is a point beyond this face and within all faces kept so far. From `inside`, the first face on the way
     there is one to keep (Clarkson 1994), so that every program has only the kept faces as unknowns.
     """
-    from scipy.optimize import nnls
-
     heights = normals @ inside
     kept: list[int] = []
     for i in range(len(normals)):
         while i not in kept:
             beyond = -normals[i]
             if kept:
-                weights, distance = nnls(normals[kept].T, normals[i])
+                weights, distance = _nearest_combination(normals[kept], normals[i])
                 if distance <= REDUNDANT:
                     break
                 beyond = weights @ normals[kept] - normals[i]
@@ -112,6 +111,14 @@ def irredundant(normals: Array, inside: Array) -> Array:
     # A ray through an edge of the cone may have met a face that only touches it there.
     for i in sorted(kept, reverse=True):
         others = [j for j in kept if j != i]
-        if others and nnls(normals[others].T, normals[i])[1] <= REDUNDANT:
+        if others and _nearest_combination(normals[others], normals[i])[1] <= REDUNDANT:
             kept = others
     return normals[sorted(kept)]
+
+
+def _nearest_combination(rows: Array, target: Array) -> tuple[Array, float]:
+    """Return the non-negative weights whose combination of rows is nearest to the target, and the distance."""
+    from orbandit._kernels.cones import nonnegative_weights
+
+    weights = np.empty(len(rows))
+    return weights, nonnegative_weights(rows, target, weights)

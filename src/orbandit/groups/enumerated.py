@@ -8,9 +8,9 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.groups.base import Group
-from orbandit.groups.closure import TOLERANCE, generic_point
+from orbandit.groups.closure import TOLERANCE, check_limit, distinct, generic_point
 from orbandit.groups.domain import dirichlet_normals
-from orbandit.groups.ties import TIE, choose, sizes
+from orbandit.groups.ties import Flags, best_image, settled, tolerances
 
 CHUNK = 4_000_000
 """Most numbers held at once while images of a batch are formed."""
@@ -27,11 +27,16 @@ class EnumeratedGroup(Group):
     def _images(self, points: Array) -> Array:
         """Return all images of each point, (m, order, dim), the point itself first."""
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
+        base = self._base_point / (np.linalg.norm(self._base_point) or 1.0)
+
+        def once(batch: Array) -> tuple[Array, Flags]:
+            images = self._images(batch)
+            return best_image(images, images @ base, tolerances(batch, slack))
+
         folded = np.empty_like(points)
         for rows in self._chunks(len(points)):
-            images = self._images(points[rows])
-            folded[rows] = choose(images, images @ self._base_point, TIE * sizes(points[rows]))
+            folded[rows] = settled(points[rows], once)
         return folded
 
     def _distance(self, a: Array, b: Array) -> Array:
@@ -51,7 +56,7 @@ class EnumeratedGroup(Group):
     def _base_point(self) -> Array:
         """A sparse point, so that few faces bound the domain: axes are added until all elements move it."""
         axes = np.eye(self.dim)
-        fixed = np.abs(self._images(axes) - axes[:, None]).max(axis=2) <= TOLERANCE
+        fixed = np.array([np.abs(self._images(e[None])[0] - e).max(axis=1) <= TOLERANCE for e in axes])
         point, weight = np.zeros(self.dim), 1.0
         fixing = np.ones(int(self.order), dtype=bool)
         while fixing.sum() > 1:
@@ -61,6 +66,12 @@ class EnumeratedGroup(Group):
             weight /= 2
         moved = np.abs(self._images(point[None])[0] - point).max(axis=1) > 1e-3
         return point if moved.sum() == self.order - 1 else generic_point(self.dim)
+
+    def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
+        images = self._images(point[None])[0]
+        orbit: Array = images[distinct(images, tolerance)]
+        check_limit(len(orbit), limit, f"the images of {point.tolist()}")
+        return orbit
 
     @cached_property
     def _normals(self) -> Array:

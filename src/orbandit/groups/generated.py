@@ -116,7 +116,7 @@ class Permutation(PermutationGroup):
     Examples
     --------
     >>> import orbandit as ob
-    >>> pairs = ob.groups.Permutation([[1, 0, 3, 2], [2, 3, 0, 1]])  # two exchangeable pairs, swapped inside too
+    >>> pairs = ob.groups.Permutation([[1, 0, 3, 2], [2, 3, 0, 1]])  # swap both pairs, or in both pairs
     >>> pairs.order, pairs.fold([0.1, 0.4, 0.2, 0.3])
     (4, array([0.4, 0.1, 0.3, 0.2]))
     """
@@ -165,6 +165,10 @@ class CyclicShift(PermutationGroup):
 
     def _name(self) -> str:
         return f"CyclicShift({self.dim})"
+
+    @property
+    def _base_point(self) -> Array:
+        return np.asarray(np.eye(self.dim)[0])
 
     def _generators(self) -> Array:
         return as_matrices(self._permutations[1:2])

@@ -12,15 +12,16 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.errors import InputError, InputTypeError, NoDomainError
+from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
 from orbandit.groups.base import LIMIT, Group
-from orbandit.groups.closure import generic_point
+from orbandit.groups.closure import check_limit, generic_point
 from orbandit.groups.domain import dirichlet_normals, irredundant
 from orbandit.groups.enumerated import CHUNK
 from orbandit.groups.generated import Matrix
-from orbandit.groups.ties import TIE, choose, sizes
+from orbandit.groups.ties import Flags, best_image, settled, tolerances
 
 SAME = 1e-9
 """Points of unit size at a smaller orbit distance lie on one orbit."""
@@ -65,7 +66,13 @@ class Joint(Group):
             raise InputError(f"`b` must be finite, but got {b!r}; swap the two groups.")
         self._a, self._b = a, b
         _check_normalises(a, b)
-        self._cosets = _cosets(a, b.elements())
+        try:
+            self._cosets = _cosets(a, b.elements())
+        except GroupTooLargeError as error:
+            raise GroupTooLargeError(
+                f"Joint must list the elements of `b`={b!r}, which are too many; swap the groups if `a` is smaller, or "
+                "use one group for both, such as SignedPermutation for Symmetric and SignFlips."
+            ) from error
         super().__init__(_common_fixed_point(a, b))
 
     @property
@@ -91,28 +98,42 @@ class Joint(Group):
             np.minimum(distances, self._a._distance(a @ h.T, b), out=distances)
         return distances
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         if self._anchor is None and self._a_first:
-            return self._b._fold(self._a._fold(points))
+            return self._b._fold(self._a._fold(points, slack), slack)
         if self._anchor is None and self._listed is not None:
-            return self._listed._fold(points)
+            return self._listed._fold(points, slack)
         anchor = np.zeros(self.dim) if self._anchor is None else self._anchor
+
+        def once(batch: Array) -> tuple[Array, Flags]:
+            """Choose the h with the largest <h x, anchor>, fold by a, and settle ties lexicographically."""
+            tolerance = tolerances(batch, slack)
+            images = np.einsum("hij,mj->mhi", self._cosets, batch)
+            scores = images @ anchor
+            near = scores >= scores.max(axis=1, keepdims=True) - tolerance
+            images[near] = self._a._fold(images[near], slack)
+            return best_image(images, scores, tolerance)
+
         step = max(1, CHUNK // (len(self._cosets) * self.dim))
         chunks = np.split(points, range(step, len(points), step))
-        return np.concatenate([self._fold_towards(anchor, chunk) for chunk in chunks])
+        return np.concatenate([settled(chunk, once) for chunk in chunks])
 
-    def _fold_towards(self, anchor: Array, points: Array) -> Array:
-        """Choose the h with the largest <h x, anchor>, fold by a, and settle ties lexicographically."""
-        tolerance = TIE * sizes(points)
-        images = np.einsum("hij,mj->mhi", self._cosets, points)
-        scores = images @ anchor
-        best = scores >= scores.max(axis=1, keepdims=True) - tolerance
-        images[best] = self._a._fold(images[best])
-        return choose(images, np.where(best, 1.0 + tolerance, 0.0), tolerance)
+    def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
+        # Each coset h that leaves the point on its orbit under a gives one element, up to those of a that fix it.
+        inner = self._a._stabilizer(point, tolerance, limit)
+        back = self._a._distance((self._cosets @ point), point[None])[:, 0] <= tolerance
+        check_limit(len(inner) * int(back.sum()), limit, f"the elements of {self!r} that fix this point")
+        carriers = [self._a._carrier(h @ point, point, tolerance) @ h for h in self._cosets[back]]
+        return np.asarray(inner[:, None] @ np.array(carriers)).reshape(-1, self.dim, self.dim)
+
+    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
+        gaps = self._a._distance(self._cosets @ source, target[None])[:, 0]
+        h = self._cosets[gaps.argmin()]
+        return np.asarray(self._a._carrier(h @ source, target, tolerance) @ h)
 
     @cached_property
     def _anchor(self) -> Array | None:
-        """A point that a leaves alone and every coset but the first moves, if there is one."""
+        """A point of unit length that a leaves alone and every coset but the first moves, if there is one."""
         moves = self._a.generators - np.eye(self.dim)
         square = np.einsum("kij,kil->jl", moves, moves)
         values, vectors = np.linalg.eigh(square)
@@ -120,7 +141,7 @@ class Joint(Group):
         for candidate in (self._b._base_point, generic_point(self.dim)):
             point = fixed @ (fixed.T @ candidate)
             if np.abs(self._cosets[1:] @ point - point).max(axis=1, initial=0.0).min(initial=1.0) > 1e-3:
-                return np.asarray(point)
+                return np.asarray(point / (np.linalg.norm(point) or 1.0))
         return None
 
     @cached_property
@@ -151,6 +172,17 @@ class Joint(Group):
             f"{self!r} has no known fundamental domain: its parts' faces do not combine, and its {self.order} "
             f"elements are more than {LIMIT}. `fold` gives one representative per orbit, and `distance` is exact."
         )
+
+    @property
+    def _fold_normals(self) -> Array:
+        try:
+            return self._normals
+        except NoDomainError:
+            return self._a._fold_normals
+
+    @property
+    def _fold_support(self) -> npt.NDArray[np.bool_]:
+        return self._a._fold_support
 
 
 def _check_normalises(a: Group, b: Group) -> None:
@@ -188,7 +220,7 @@ def _common_fixed_point(a: Group, b: Group) -> Array:
     moves = np.concatenate([a.generators - eye, b.generators - eye]).reshape(-1, a.dim)
     targets = np.concatenate([(a.generators - eye) @ (a.center - b.center), np.zeros((len(b.generators), a.dim))])
     shift = np.linalg.lstsq(moves, targets.ravel(), rcond=None)[0]
-    if np.abs(moves @ shift - targets.ravel()).max() > SAME * (1 + np.abs(a.center - b.center).max()):
+    if np.abs(moves @ shift - targets.ravel()).max(initial=0.0) > SAME * (1 + np.abs(a.center - b.center).max()):
         raise InputError(
             f"`a` and `b` must share a fixed point, but none is common to centres {a.center.tolist()} and "
             f"{b.center.tolist()}; give both the same centre with `centered`."

@@ -9,11 +9,13 @@ import math
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit.errors import GroupTooLargeError, InputError, NoDomainError
 from orbandit.groups.blockwise import Blockwise
 from orbandit.groups.symmetric import adjacent_swaps
+from orbandit.groups.ties import safe_scale
 
 RANK = 1e-12
 """Columns that add less than this fraction of ||M|| to the span of those before hold no pivot."""
@@ -90,26 +92,43 @@ class Orthogonal(Blockwise):
             f"only ranks {self._blocks - 1} and {self._blocks} have a finite stabiliser."
         )
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         from orbandit._kernels.procrustes import echelon_forms
 
         matrices = self._split(points)
         folded = np.empty_like(matrices)
-        echelon_forms(matrices, RANK, folded)
-        return folded.reshape(points.shape)
+        size = safe_scale(points)
+        echelon_forms(matrices / size, RANK, 10 * slack / size, folded)
+        return size * folded.reshape(points.shape)
 
     def _distance(self, a: Array, b: Array) -> Array:
         from orbandit._kernels.procrustes import orthogonal_distances
 
         size = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) or 1.0
         distances = np.empty((len(a), len(b)))
-        orthogonal_distances(self._split(self._fold(a) / size), self._split(self._fold(b) / size), distances)
+        orthogonal_distances(self._split(self._fold(a / size)), self._split(self._fold(b / size)), distances)
         return size * distances
+
+    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
+        old, new = (p.reshape(self._blocks, self._size) for p in (source, target))
+        U, _, Vt = np.linalg.svd(new @ old.T)
+        return np.asarray(self._spread((U @ Vt)[None])[0])
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         # The Q of a Gaussian matrix is uniform once the diagonal of R is made positive (Mezzadri 2007).
         Q, R = np.linalg.qr(rng.standard_normal((size, self._blocks, self._blocks)))
         return self._spread(Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :])
+
+    @property
+    def _fold_normals(self) -> Array:
+        pivots = np.zeros((min(self._blocks, self._size), self._blocks, self._size))
+        for i, pivot in enumerate(pivots):
+            pivot[i, i] = 1.0
+        return pivots.reshape(-1, self.dim)
+
+    @property
+    def _fold_support(self) -> npt.NDArray[np.bool_]:
+        return np.triu(np.ones((self._blocks, self._size), dtype=bool)).ravel()
 
     @property
     def _normals(self) -> Array:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count
 from orbandit.groups.base import Group
+from orbandit.groups.closure import check_limit, distinct
 from orbandit.groups.domain import irredundant
 from orbandit.groups.reflection import ReflectionGroup
 from orbandit.groups.roots import dihedral_roots
@@ -19,7 +20,7 @@ class Cyclic(Group):
     """The rotations of the plane by multiples of 2 pi / m.
 
     The domain is the wedge 0 <= angle <= 2 pi / m. Both its walls are one in the quotient: a point on (or
-    within 1e-13 of) the upper one folds to the lower one.
+    within 1e-14 of) the upper one folds to the lower one.
 
     Parameters
     ----------
@@ -55,10 +56,18 @@ class Cyclic(Group):
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         return _rotations(rng.integers(self._m, size=size), self._m)
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
+        # Rounding may put a point that was just beyond a wall just before it: the second turn then settles it.
+        return self._turn(self._turn(points, slack), slack)
+
+    def _turn(self, points: Array, slack: float) -> Array:
         angles = np.arctan2(points[:, 1], points[:, 0])
-        turns = np.floor((angles + TIE) / (2 * math.pi / self._m))
-        return _turned(points, -turns, self._m)
+        wobble = TIE + slack / np.maximum(np.hypot(*points.T), 1e-300)
+        turns = np.floor((angles + np.minimum(wobble, 1e-3)) / (2 * math.pi / self._m))
+        folded = _turned(points, -turns, self._m)
+        if self._m > 1:
+            folded[:, 1] = np.maximum(folded[:, 1], 0.0)  # what was just below the upper wall is put on the lower one
+        return folded
 
     def _distance(self, a: Array, b: Array) -> Array:
         # ||g x - y||^2 = (|x| - |y|)^2 + 4 |x| |y| sin(angle / 2)^2, at the least angle that g can leave.
@@ -67,6 +76,11 @@ class Cyclic(Group):
         wedge = 2 * math.pi / self._m
         left = angles - wedge * np.round(angles / wedge)
         return np.asarray(np.hypot(r - s, 2 * np.sqrt(r * s) * np.sin(left / 2)))
+
+    def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
+        check_limit(self._m, limit, f"the images of {point.tolist()}")
+        images: Array = self._elements() @ point
+        return images[distinct(images, tolerance)]
 
     @property
     def _base_point(self) -> Array:
@@ -122,7 +136,7 @@ class Dihedral(ReflectionGroup):
         mirrors = np.where(rng.random((size, 1, 1)) < 0.5, np.diag([1.0, -1.0]), np.eye(2))
         return _rotations(rng.integers(self._m, size=size), self._m) @ mirrors
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         angles = np.arctan2(points[:, 1], points[:, 0])
         turns = np.round(angles / (2 * math.pi / self._m))  # leaves an angle of at most pi / m, up or down
         folded = _turned(points, -turns, self._m)

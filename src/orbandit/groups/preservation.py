@@ -9,6 +9,8 @@ A ball of two dimensions or more can only be the image of a ball, since it split
 corners.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from orbandit._checks import Array
@@ -22,7 +24,7 @@ def preserved(space: Space, generators: Array, center: Array) -> bool:
     low, high = space.bounds
     slack = TOLERANCE * max(space.diameter, float(np.abs([low, high, center]).max()))
     normals, offsets = space._halfspaces()
-    for g in generators:
+    for g in _with_powers(generators):
         shift = center - g @ center  # g . x = g x + shift
         if (space._support(normals @ g) + normals @ shift > offsets + slack).any():
             return False
@@ -32,6 +34,18 @@ def preserved(space: Space, generators: Array, center: Array) -> bool:
         ):
             return False
     return True
+
+
+def _with_powers(generators: Array) -> Iterator[Array]:
+    """Yield each generator, and powers g^2, g^4, ... of those that hardly move, until they do."""
+    eye = np.eye(generators.shape[-1])
+    for g in generators:
+        yield g
+        for _ in range(60):
+            if not 0 < np.abs(g - eye).max() < 0.5:
+                break
+            g = g @ g
+            yield g
 
 
 def _carries(
@@ -48,5 +62,6 @@ def _carries(
         abs(radius - other_radius) <= slack
         and block.shape[0] == block.shape[1]
         and np.abs(block @ block.T - np.eye(len(block))).max() <= TOLERANCE
+        and np.abs(np.delete(g[other], np.r_[own], axis=1)).max(initial=0.0) <= TOLERANCE
         and np.abs(block @ center + shift[other] - other_center).max() <= slack
     )

@@ -5,10 +5,12 @@ from functools import reduce
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups.base import Group
+from orbandit.groups.closure import check_limit
 
 
 @final
@@ -47,7 +49,8 @@ class Product(Group):
     @property
     def order(self) -> int | float:
         """Product of the parts' orders."""
-        return math.prod(part.order for part in self._parts)
+        orders = [part.order for part in self._parts]
+        return math.inf if math.inf in orders else math.prod(orders)
 
     @property
     def is_reflection(self) -> bool:
@@ -66,12 +69,18 @@ class Product(Group):
         return self._combine([part._elements() for part in self._parts])
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
-        return self._combine(
-            [
-                part._stabilizer(point[own], tolerance, limit)
-                for part, own in zip(self._parts, self._slices, strict=True)
-            ]
-        )
+        fixing = [
+            part._stabilizer(point[own], tolerance, limit) for part, own in zip(self._parts, self._slices, strict=True)
+        ]
+        check_limit(math.prod(map(len, fixing)), limit, f"the elements of {self!r} that fix this point")
+        return self._combine(fixing)
+
+    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
+        carriers = [
+            part._carrier(source[own], target[own], tolerance)[None]
+            for part, own in zip(self._parts, self._slices, strict=True)
+        ]
+        return np.asarray(self._combine(carriers)[0])
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         matrices = np.zeros((size, self.dim, self.dim))
@@ -79,8 +88,10 @@ class Product(Group):
             matrices[:, own, own] = part._random(size, rng)
         return matrices
 
-    def _fold(self, points: Array) -> Array:
-        return np.hstack([part._fold(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)])
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
+        return np.hstack(
+            [part._fold(points[:, own], slack) for part, own in zip(self._parts, self._slices, strict=True)]
+        )
 
     def _distance(self, a: Array, b: Array) -> Array:
         return reduce(
@@ -95,6 +106,14 @@ class Product(Group):
     @property
     def _normals(self) -> Array:
         return self._side_by_side([part._normals for part in self._parts])
+
+    @property
+    def _fold_normals(self) -> Array:
+        return self._side_by_side([part._fold_normals for part in self._parts])
+
+    @property
+    def _fold_support(self) -> npt.NDArray[np.bool_]:
+        return np.concatenate([part._fold_support for part in self._parts])
 
     def _normals_about(self, point: Array) -> Array:
         return self._side_by_side(

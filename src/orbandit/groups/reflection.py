@@ -11,10 +11,8 @@ import numpy as np
 
 from orbandit._checks import Array, frozen
 from orbandit.groups.base import Group
-from orbandit.groups.closure import close_matrices
-
-WALL = 1e-13
-"""A point of unit size this little outside a wall counts as on it."""
+from orbandit.groups.closure import check_limit, close_matrices, close_points
+from orbandit.groups.ties import TIE
 
 
 class ReflectionGroup(Group):
@@ -38,8 +36,6 @@ class ReflectionGroup(Group):
         return np.eye(self.dim) - 2 * roots[:, :, None] * roots[:, None, :]
 
     def _elements(self) -> Array:
-        if not len(self.simple_roots):
-            return np.eye(self.dim)[None]
         return close_matrices(self.generators, int(self.order))
 
     def _distance(self, a: Array, b: Array) -> Array:
@@ -67,15 +63,18 @@ class ReflectionGroup(Group):
         # Conjugate to the group of the walls that hold the folded point (Humphreys 1990, Theorem 1.12).
         w = self._folding_elements(point[None])[0]
         on_wall = np.abs(self.simple_roots @ (w @ point)) <= tolerance
-        if not on_wall.any():
-            return np.eye(self.dim)[None]
+        check_limit(_order(self.simple_roots[on_wall], limit), limit, f"the elements that fix {point.tolist()}")
         return close_matrices(w.T @ self.generators[on_wall] @ w, limit)
+
+    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
+        there, back = self._folding_elements(np.array([source, target]))
+        return np.asarray(back.T @ there)
 
     def _folding_elements(self, points: Array) -> Array:
         """Return for each point an element that carries it into the chamber, (m, dim, dim)."""
         roots = self.simple_roots
         words = np.broadcast_to(np.eye(self.dim), (len(points), self.dim, self.dim)).copy()
-        threshold = -WALL * np.linalg.norm(points, axis=1)
+        threshold = -TIE * np.linalg.norm(points, axis=1)
         while len(roots):
             heights = np.einsum("mij,mj->mi", words, points) @ roots.T
             violated = np.flatnonzero(heights.min(axis=1) < threshold)
@@ -85,3 +84,20 @@ class ReflectionGroup(Group):
             rows = np.einsum("mi,mij->mj", worst, words[violated])
             words[violated] -= 2 * worst[:, :, None] * rows[:, None, :]
         return words
+
+
+def _order(roots: Array, limit: int) -> int:
+    """Return the order of the group of reflections in simple roots, or more than `limit`, root by root.
+
+    The point at height 1 above the last wall and on all others is fixed by just the group of the others: its
+    orbit has order / (order of that group) points.
+    """
+    order = 1
+    for k in range(1, len(roots) + 1):
+        some = roots[:k]
+        point = np.asarray(np.linalg.pinv(some)[:, -1], dtype=np.float64)
+        reflections = np.eye(roots.shape[1]) - 2 * some[:, :, None] * some[:, None, :]
+        order *= len(close_points(point, reflections, 1e-9 * float(np.linalg.norm(point)), limit))
+        if order > limit:
+            break
+    return order

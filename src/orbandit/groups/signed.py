@@ -42,7 +42,7 @@ class SignFlips(ReflectionGroup):
     def _simple_roots(self) -> Array:
         return np.eye(self.dim)
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.abs(points)
 
     def _elements(self) -> Array:
@@ -87,7 +87,7 @@ class SignedPermutation(ReflectionGroup):
         first = np.diag([-1.0] + [1.0] * (self.dim - 1))
         return np.concatenate([first[None], adjacent_swaps(self.dim)])
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         folded = np.abs(points)
         folded.sort(axis=1)
         return folded

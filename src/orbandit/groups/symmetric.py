@@ -49,7 +49,7 @@ class Symmetric(ReflectionGroup):
     def _generators(self) -> Array:
         return adjacent_swaps(self.dim)
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.sort(points, axis=1)
 
     def _elements(self) -> Array:

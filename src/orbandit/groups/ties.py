@@ -1,31 +1,61 @@
 """What folds do on walls, where several images are equally good.
 
-One rule for all groups: numbers that differ by less than TIE, for a point of unit size, are equal, and of the
-images that tie the lexicographically largest is the representative. Rounding is far below TIE, so that folding
-again changes nothing; TIE is far below the 1e-9 within which a point counts as lying in the domain.
+One rule for all groups: numbers that differ by less than TIE times the length of the point are equal, and of the
+images that tie the lexicographically largest is the representative.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
 
-TIE = 1e-13
+Flags = npt.NDArray[np.bool_]
+
+TIE = 1e-14
 
 
-def sizes(points: Array) -> Array:
-    """Return the largest absolute coordinate of each point, as a column."""
-    largest: Array = np.abs(points).max(axis=1, keepdims=True)
-    return largest
+def safe_scale(points: Array) -> float:
+    """Return by what to divide so that squares neither overflow nor vanish: 1, unless points are extreme."""
+    largest = float(np.abs(points).max(initial=0.0))
+    return 1.0 if largest == 0.0 or 1e-100 < largest < 1e100 else largest
 
 
-def choose(images: Array, scores: Array, tolerance: Array) -> Array:
-    """Return for each row of (m, n, d) images the one with the best of the (m, n) scores, (m, d).
+def tolerances(points: Array, slack: float) -> Array:
+    """Return within what each point's coordinates count as equal, as a column; the same for all its images."""
+    size = safe_scale(points)
+    norms: Array = size * np.linalg.norm(points / size, axis=1, keepdims=True)
+    return TIE * norms + slack
 
-    Scores within the row's tolerance, an (m, 1) array, of the best tie; then the lexicographically largest
-    image wins, coordinates within the same tolerance being equal, and then the first.
+
+def settled(points: Array, once: Callable[[Array], tuple[Array, Flags]]) -> Array:
+    """Return folds that folding again leaves alone.
+
+    `once` folds, and flags the points near walls. There rounding may let other images tie the next time, but each
+    change leads to an image that is lexicographically larger, so that there is an end to it.
     """
-    candidates = scores >= scores.max(axis=1, keepdims=True) - tolerance
+    folded, delicate = once(points)
+    rows = np.flatnonzero(delicate)
+    for _ in range(8):
+        if not len(rows):
+            break
+        again, _ = once(folded[rows])
+        changed = (again != folded[rows]).any(axis=1)
+        folded[rows] = again
+        rows = rows[changed]
+    return folded
+
+
+def best_image(images: Array, scores: Array, tolerance: Array) -> tuple[Array, Flags]:
+    """Return the lexicographically largest of each row's images that tie for the best score; flag near ties.
+
+    Of the (m, n, d) images the first is the point itself; scores (m, n) are <g x, p> with p of unit length;
+    tolerance is a column. Coordinates within it are equal, and of equal images the first is taken.
+    """
+    gaps = scores.max(axis=1, keepdims=True) - scores
+    candidates = gaps <= tolerance
+    delicate = (gaps <= 4 * tolerance).sum(axis=1) > 1
     tied = np.flatnonzero(candidates.sum(axis=1) > 1)
     for k in range(images.shape[2]):
         if not len(tied):
@@ -33,8 +63,7 @@ def choose(images: Array, scores: Array, tolerance: Array) -> Array:
         column = np.where(candidates[tied], images[tied, :, k], -np.inf)
         candidates[tied] = column >= column.max(axis=1, keepdims=True) - tolerance[tied]
         tied = tied[candidates[tied].sum(axis=1) > 1]
-    chosen: Array = images[np.arange(len(images)), candidates.argmax(axis=1)]
-    return chosen
+    return images[np.arange(len(images)), candidates.argmax(axis=1)], delicate
 
 
 def ranks(values: Array, tolerance: Array) -> npt.NDArray[np.intp]:

@@ -38,5 +38,5 @@ class Trivial(ReflectionGroup):
     def _simple_roots(self) -> Array:
         return np.empty((0, self.dim))
 
-    def _fold(self, points: Array) -> Array:
+    def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return points.copy()

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_point
-from orbandit.errors import InputError, OrbanditError
+from orbandit.errors import InputError, MissingExtraError
 from orbandit.groups import Domain, Group
 from orbandit.spaces import Space
 
@@ -41,9 +41,11 @@ def draw_orbit(
         `axes.figure.savefig(path)` writes the picture.
     """
     if space.dim != 2 or group.dim != 2:
-        raise InputError(f"only the plane can be drawn, but got dimensions {space.dim} and {group.dim}.")
+        raise InputError(
+            f"only the plane can be drawn, but got dimensions {space.dim} and {group.dim}; pick two coordinates."
+        )
     if not group.preserves(space):
-        raise InputError(f"{group!r} does not preserve {space!r}: an orbit would leave it.")
+        raise InputError(f"{group!r} does not preserve {space!r}: an orbit would leave it; see `centered`.")
     start = as_point(point, 2)
     orbit, representative = group.orbit(start), group.fold(start)
     outline = boundary(space)
@@ -92,5 +94,5 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise OrbanditError("pictures need matplotlib: pip install 'orbandit[plot]'.") from error
+        raise MissingExtraError("pictures need matplotlib: pip install 'orbandit[plot]'.") from error
     return Figure(figsize=(width, height), layout="constrained")

@@ -16,9 +16,10 @@ HEADER = ("group", "order", "faces", "a point", "its fold")
 def group_table() -> list[tuple[str, ...]]:
     """Return rows under HEADER: each group with its order, its domain's faces, and one fold."""
     groups = [
+        g.Trivial(2),
         g.Symmetric(3),
         g.Symmetric(20),
-        g.SignedPermutation(3).centered([0.5, 0.5, 0.5]),
+        g.SignedPermutation(3),
         g.SignFlips(2),
         g.Cyclic(5),
         g.Dihedral(5),
@@ -28,6 +29,8 @@ def group_table() -> list[tuple[str, ...]]:
         g.BlockPermutation(3, 2),
         g.SignedBlockPermutation(3, 2),
         g.Orthogonal(2, 2),
+        g.Diagonal(g.Dihedral(3), 2),
+        g.Matrix([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),
         g.Permutation([[1, 0, 3, 2], [2, 3, 0, 1]]),
         g.Product(g.Symmetric(2), g.Cyclic(3)),
         g.Joint(g.BlockPermutation(8, 2), g.Diagonal(g.Dihedral(16), 8)),
@@ -60,6 +63,6 @@ def _row(group: g.Group) -> tuple[str, ...]:
 
 
 def _short(point: Array) -> str:
-    """Write at most five coordinates."""
-    shown = [f"{x:.2f}".rstrip("0").rstrip(".") for x in point[:5]]
-    return "(" + ", ".join(shown) + (", ..." if len(point) > 5 else "") + ")"
+    """Write at most three coordinates."""
+    shown = [f"{x:.2f}".rstrip("0").rstrip(".") for x in point[:3]]
+    return "(" + ", ".join(shown) + (", ..." if len(point) > 3 else "") + ")"

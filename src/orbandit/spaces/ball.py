@@ -98,6 +98,9 @@ class Ball(Space):
         heights: Array = directions @ self._center + self._radius * np.linalg.norm(directions, axis=1)
         return heights
 
+    def _farthest(self, point: Array) -> float:
+        return float(np.linalg.norm(point - self._center)) + self._radius
+
     def _halfspaces(self) -> tuple[Array, Array]:
         if self.dim == 1:  # an interval is a polytope, and may be swapped with the side of a box
             sides = np.array([[1.0], [-1.0]])

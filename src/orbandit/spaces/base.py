@@ -46,7 +46,14 @@ class Space(ABC):
         """The smallest box around the set, as (low, high)."""
 
     def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> BoolArray | np.bool_:
-        """Tell which points lie in the set, each of its constraints being allowed an excess of `tol`."""
+        """Tell which points lie in the set.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+        tol : float
+            By how much, as a length, each constraint of the set may be exceeded.
+        """
         batch, single = as_points(points, self.dim)
         inside = self._excess(batch) <= as_tolerance(tol)
         return inside[0] if single else inside
@@ -81,8 +88,16 @@ class Space(ABC):
     def _support(self, directions: Array) -> Array: ...
 
     @abstractmethod
+    def _farthest(self, point: Array) -> float:
+        """Return the largest distance of a point of the set to the given one."""
+
+    @abstractmethod
     def _halfspaces(self) -> tuple[Array, Array]:
         """Return (normals, offsets) with the set = {x : normals @ x <= offsets} cut with `_round_parts`."""
+
+    def _frame(self) -> tuple[Array, Array]:
+        """Return (origin, axes): orthonormal rows that span the set's affine hull from the origin."""
+        return np.zeros(self.dim), np.eye(self.dim)
 
     def _round_parts(self) -> list[tuple[slice, Array, float]]:
         """Return the constraints ||x[part] - center|| <= radius in two dimensions or more."""

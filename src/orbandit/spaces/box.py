@@ -86,6 +86,9 @@ class Box(Space):
         heights: Array = np.maximum(directions * self._low, directions * self._high).sum(axis=1)
         return heights
 
+    def _farthest(self, point: Array) -> float:
+        return float(np.linalg.norm(np.maximum(point - self._low, self._high - point)))
+
     def _halfspaces(self) -> tuple[Array, Array]:
         eye = np.eye(self.dim)
         return np.vstack([eye, -eye]), np.concatenate([self._high, -self._low])

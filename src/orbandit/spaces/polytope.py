@@ -40,15 +40,16 @@ class Polytope(Space):
         points = as_finite(vertices, "vertices")
         if points.ndim != 2 or 0 in points.shape:
             raise InputError(f"`vertices` must have shape (k, dim), but got shape {points.shape}.")
-        offsets = points - points.mean(axis=0)
-        widths = np.linalg.svd(offsets, compute_uv=False)
+        self._middle = points.mean(axis=0)
+        widths = np.linalg.svd(points - self._middle, compute_uv=False)
         rank = int((widths > FLAT * widths.max(initial=0.0)).sum()) if widths.any() else 0
         if rank < points.shape[1]:
             raise InputError(
                 f"`vertices` must span R^{points.shape[1]}, but these {len(points)} points lie in a flat of "
                 f"dimension {rank}; drop the redundant coordinates, or use Simplex for allocations."
             )
-        self._normals, self._offsets, corners, self._facets = _hull(points)
+        # Everything but the corners is kept relative to the middle, so that far away nothing is rounded off.
+        self._normals, self._offsets, corners, self._facets = _hull(points - self._middle)
         self._vertices = frozen(points[corners])
 
     @classmethod
@@ -85,9 +86,10 @@ class Polytope(Space):
     @cached_property
     def diameter(self) -> float:
         """The largest distance of two corners."""
-        from scipy.spatial.distance import pdist
+        from scipy.spatial.distance import cdist
 
-        return float(pdist(self._vertices).max())
+        vertices, step = self._vertices, max(1, 4_000_000 // len(self._vertices))
+        return max(float(cdist(vertices[i : i + step], vertices).max()) for i in range(0, len(vertices), step))
 
     @property
     def bounds(self) -> tuple[Array, Array]:
@@ -96,70 +98,61 @@ class Polytope(Space):
 
     @cached_property
     def _triangulation(self) -> tuple[Array, Array]:
-        """The cones from the centroid over the facets' triangles, (t, dim + 1, dim), and their volumes."""
-        apex = self._vertices.mean(axis=0)
-        edges = self._facets - apex
+        """Simplices with one corner in the middle, given by their other corners (t, dim, dim), and volumes."""
         factorial = np.prod(np.arange(1.0, self.dim + 1))
-        cones = np.concatenate([np.broadcast_to(apex, (len(edges), 1, self.dim)), self._facets], axis=1)
-        return cones, np.abs(np.linalg.det(edges)) / factorial
+        return self._facets, np.abs(np.linalg.det(self._facets)) / factorial
 
     def _excess(self, points: Array) -> Array:
-        excess: Array = (points @ self._normals.T - self._offsets).max(axis=1)
+        excess: Array = ((points - self._middle) @ self._normals.T - self._offsets).max(axis=1)
         return excess
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
         cones, volumes = self._triangulation
         chosen = rng.choice(len(cones), size=size, p=volumes / volumes.sum())
-        weights = rng.dirichlet(np.ones(self.dim + 1), size=size)
-        return np.asarray(np.einsum("mk,mkd->md", weights, cones[chosen]))
+        weights = rng.dirichlet(np.ones(self.dim + 1), size=size)[:, 1:]
+        return np.asarray(self._middle + np.einsum("mk,mkd->md", weights, cones[chosen]))
 
     def _project(self, points: Array) -> Array:
+        from orbandit._kernels.cones import onto_polytope
+
         nearest = points.copy()
-        for i in np.flatnonzero(self._excess(points) > 0):
-            nearest[i] = self._nearest(points[i])
+        outside = np.flatnonzero(self._excess(points) > 0)
+        moved, weights = np.empty((len(outside), self.dim)), np.empty((len(outside), len(self._normals)))
+        away = points[outside] - self._middle
+        onto_polytope(away, self._normals, self._offsets, self.diameter, moved, weights)
+        for i, point, active in zip(outside, moved, weights > 0, strict=True):
+            # From far away rounding leaves a point a little off the facets it lies on: step onto them.
+            miss = self._normals[active] @ point - self._offsets[active]
+            nearest[i] = self._middle + point - np.linalg.lstsq(self._normals[active], miss, rcond=None)[0]
         return nearest
-
-    def _nearest(self, point: Array) -> Array:
-        """Return the point of the polytope nearest to a point outside.
-
-        Least-distance programming (Lawson and Hanson 1974, chapter 23): min ||z|| subject to G z >= h is
-        one non-negative least-squares problem with matrix [G h]^T, solved exactly by active sets.
-        """
-        from scipy.optimize import nnls
-
-        gaps = point @ self._normals.T - self._offsets
-        scale = max(self.diameter, gaps.max())  # the units must not matter
-        system = np.vstack([-self._normals.T, gaps / scale])
-        target = np.zeros(self.dim + 1)
-        target[-1] = 1.0
-        weights = nnls(system, target)[0]
-        residual = system @ weights - target
-        nearest = point - scale * residual[:-1] / residual[-1]
-        # From far away rounding leaves the answer a little off the facets it lies on: step onto them.
-        active = weights > 0
-        miss = self._normals[active] @ nearest - self._offsets[active]
-        return np.asarray(nearest - np.linalg.lstsq(self._normals[active], miss, rcond=None)[0])
 
     def _support(self, directions: Array) -> Array:
         heights: Array = (directions @ self._vertices.T).max(axis=1)
         return heights
 
+    def _farthest(self, point: Array) -> float:
+        return float(np.linalg.norm(self._vertices - point, axis=1).max())
+
     def _halfspaces(self) -> tuple[Array, Array]:
-        return self._normals, self._offsets
+        return self._normals, self._offsets + self._normals @ self._middle
 
 
 def _hull(points: Array) -> tuple[Array, Array, npt.NDArray[np.intp], Array]:
-    """Return the facets' unit normals and offsets, the corners' indices and the facets as simplices."""
+    """Return the facets' unit normals and offsets, the corners' indices and the facets as simplices (t, d, d)."""
     if points.shape[1] == 1:
         corners = np.array([points.argmin(), points.argmax()])
         ends = points[corners]
         return np.array([[-1.0], [1.0]]), np.array([-ends[0, 0], ends[1, 0]]), corners, ends[:, None, :]
-    from scipy.spatial import ConvexHull
+    from scipy.spatial import ConvexHull, QhullError
 
-    hull = ConvexHull(points)
     size = np.ptp(points, axis=0).max()
+    try:
+        hull = ConvexHull(points / size)
+    except QhullError as error:
+        raise InputError(
+            f"`vertices` have no convex hull that Qhull can find; are they nearly flat? {error}"
+        ) from error
     # Qhull repeats a facet's equation for each of its triangles: keep one of each.
-    keys = np.round(hull.equations / np.r_[np.ones(points.shape[1]), size], 9)
-    _, first = np.unique(keys, axis=0, return_index=True)
+    _, first = np.unique(np.round(hull.equations, 9), axis=0, return_index=True)
     equations = hull.equations[np.sort(first)]
-    return equations[:, :-1], -equations[:, -1], hull.vertices.astype(np.intp), points[hull.simplices]
+    return equations[:, :-1], -size * equations[:, -1], hull.vertices.astype(np.intp), points[hull.simplices]

@@ -34,9 +34,7 @@ class Product(Space):
         for part in parts:
             if not isinstance(part, Space):
                 raise InputTypeError(f"a product is made of spaces, but got {part!r}.")
-        self._parts = tuple(
-            leaf for part in parts for leaf in (part.parts if isinstance(part, Product) else (part,))
-        )
+        self._parts = tuple(leaf for part in parts for leaf in (part.parts if isinstance(part, Product) else (part,)))
         ends = np.cumsum([part.dim for part in self._parts]).tolist()
         self._slices = [slice(end - part.dim, end) for part, end in zip(self._parts, ends, strict=True)]
 
@@ -82,13 +80,15 @@ class Product(Space):
         return np.hstack([part._sample(size, rng) for part in self._parts])
 
     def _project(self, points: Array) -> Array:
-        return np.hstack(
-            [part._project(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
-        )
+        return np.hstack([part._project(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)])
 
     def _support(self, directions: Array) -> Array:
         heights = [part._support(directions[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
         return np.asarray(np.sum(heights, axis=0))
+
+    def _farthest(self, point: Array) -> float:
+        parts = zip(self._parts, self._slices, strict=True)
+        return math.hypot(*(part._farthest(point[own]) for part, own in parts))
 
     def _halfspaces(self) -> tuple[Array, Array]:
         normals, offsets = [], []
@@ -99,6 +99,15 @@ class Product(Space):
             normals.append(rows)
             offsets.append(part_offsets)
         return np.vstack(normals), np.concatenate(offsets)
+
+    def _frame(self) -> tuple[Array, Array]:
+        origin, axes = np.empty(self.dim), np.zeros((self.intrinsic_dim, self.dim))
+        row = 0
+        for part, own in zip(self._parts, self._slices, strict=True):
+            origin[own], part_axes = part._frame()
+            axes[row : row + len(part_axes), own] = part_axes
+            row += len(part_axes)
+        return origin, axes
 
     def _round_parts(self) -> list[tuple[slice, Array, float]]:
         return [

@@ -23,9 +23,7 @@ def regular_vertices(name: str) -> Array:
         "tetrahedron": lambda: regular_simplex(3),
         "cube": lambda: np.array(list(product((-1.0, 1.0), repeat=3))),
         "octahedron": lambda: np.vstack([np.eye(3), -np.eye(3)]),
-        "dodecahedron": lambda: np.vstack(
-            [list(product((-1.0, 1.0), repeat=3)), _signed_cycles(1 / GOLDEN, GOLDEN)]
-        ),
+        "dodecahedron": lambda: np.vstack([list(product((-1.0, 1.0), repeat=3)), _signed_cycles(1 / GOLDEN, GOLDEN)]),
         "icosahedron": lambda: _signed_cycles(GOLDEN, 1.0),
     }
     if name not in corners:
@@ -44,14 +42,13 @@ def regular_simplex(dim: int) -> Array:
 
     The simplex of one dimension less, scaled to radius sqrt(1 - 1/dim^2), stands at height -1/dim.
     """
-    if dim == 1:
-        return np.array([[1.0], [-1.0]])
-    base = math.sqrt(1 - 1 / dim**2) * regular_simplex(dim - 1)
-    return np.vstack([np.eye(1, dim), np.column_stack([np.full(dim, -1 / dim), base])])
+    corners = np.array([[1.0], [-1.0]])
+    for d in range(2, dim + 1):
+        base = math.sqrt(1 - 1 / d**2) * corners
+        corners = np.vstack([np.eye(1, d), np.column_stack([np.full(d, -1 / d), base])])
+    return corners
 
 
 def _signed_cycles(a: float, b: float) -> Array:
     """Return the cyclic shifts of (+-a, +-b, 0)."""
-    return np.array(
-        [np.roll([s * a, t * b, 0.0], shift) for s, t in product((-1, 1), repeat=2) for shift in range(3)]
-    )
+    return np.array([np.roll([s * a, t * b, 0.0], shift) for s, t in product((-1, 1), repeat=2) for shift in range(3)])

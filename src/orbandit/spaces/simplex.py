@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_count, unit_rows
 from orbandit.spaces.base import Space
 
 
@@ -77,7 +77,8 @@ class Simplex(Space):
         return shares
 
     def _project(self, points: Array) -> Array:
-        # The answer is max(x - theta, 0), with the one theta that makes it sum to 1.
+        # The answer is max(x - theta, 0), with the one theta that makes it sum to 1; equal shifts do not matter.
+        points = points - points.max(axis=1, keepdims=True, initial=-np.inf)
         falling = -np.sort(-points, axis=1)
         thetas = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, self._dim + 1)
         last = self._dim - 1 - np.argmax((falling > thetas)[:, ::-1], axis=1)
@@ -87,6 +88,15 @@ class Simplex(Space):
     def _support(self, directions: Array) -> Array:
         heights: Array = directions.max(axis=1)
         return heights
+
+    def _farthest(self, point: Array) -> float:
+        return float(np.linalg.norm(np.eye(self._dim) - point, axis=1).max())
+
+    def _frame(self) -> tuple[Array, Array]:
+        # Helmert's axes: the k-th compares the mean of the first k coordinates with the next one.
+        axes = np.tri(self._dim - 1, self._dim, 0)
+        axes[np.arange(self._dim - 1), np.arange(1, self._dim)] = -np.arange(1, self._dim)
+        return np.full(self._dim, 1 / self._dim), unit_rows(axes)
 
     def _halfspaces(self) -> tuple[Array, Array]:
         flat = np.full((1, self._dim), 1 / math.sqrt(self._dim))

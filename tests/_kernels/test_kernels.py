@@ -7,8 +7,11 @@ import naive
 import orbandit as ob
 from orbandit._kernels.assignment import block_distances
 from orbandit._kernels.chamber import LANES, fold_into_chamber
+from orbandit._kernels.cones import nonnegative_weights, onto_cone, onto_polytope
 from orbandit._kernels.images import image_distances
+from orbandit._kernels.neighbors import count_within, list_within
 from orbandit._kernels.procrustes import echelon_forms, nuclear_norm, orthogonal_distances
+from orbandit.meshes.neighbors import Cells
 
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 
@@ -66,10 +69,10 @@ def test_echelon_forms(rows, columns, compiled):
     matrices[3, :, 0] = 0.0  # the first column holds no pivot
     matrices[4] = rng.integers(-1, 2, (rows, columns))
     forms = np.empty_like(matrices)
-    pick(echelon_forms, compiled)(matrices, 1e-12, forms)
+    pick(echelon_forms, compiled)(matrices, 1e-12, 0.0, forms)
     np.testing.assert_allclose(forms, [naive.echelon_form(matrix) for matrix in matrices], atol=1e-12)
     again = np.empty_like(forms)
-    pick(echelon_forms, compiled)(forms, 1e-12, again)
+    pick(echelon_forms, compiled)(forms, 1e-12, 0.0, again)
     np.testing.assert_array_equal(again, forms)
 
 
@@ -85,8 +88,8 @@ def test_orthogonal_distances_far_near_and_degenerate(compiled):
     b[1] += 1e-7 * rng.standard_normal((3, 4))
     kernel, forms = pick(orthogonal_distances, compiled), pick(echelon_forms, compiled)
     fa, fb, out = np.empty_like(a), np.empty_like(b), np.empty((5, 5))
-    forms(a, 1e-12, fa)
-    forms(b, 1e-12, fb)
+    forms(a, 1e-12, 0.0, fa)
+    forms(b, 1e-12, 0.0, fb)
     kernel(fa, fb, out)
     expected = np.array([[naive.orthogonal_distance(x, y) for y in b] for x in a])
     np.testing.assert_allclose(out, expected, atol=2e-9)
@@ -104,3 +107,55 @@ def test_nuclear_norm_is_the_sum_of_singular_values(compiled):
         assert norm == pytest.approx(np.linalg.svd(given, compute_uv=False).sum(), rel=1e-13)
         np.testing.assert_allclose(given @ V, M, atol=1e-13)
         np.testing.assert_allclose(V @ V.T, np.eye(n), atol=1e-13)
+
+
+@both
+def test_nonnegative_weights(compiled):
+    rng = np.random.default_rng(5)
+    for trial in range(300 if compiled else 40):
+        rows, target = rng.standard_normal((rng.integers(1, 9), 4)), rng.standard_normal(4)
+        if trial % 2:  # degenerate: parallel, opposite and dependent rows, targets on faces
+            rows, target = rng.integers(-1, 2, rows.shape).astype(float), rng.integers(-1, 2, 4).astype(float)
+        weights = np.empty(len(rows))
+        distance = pick(nonnegative_weights, compiled)(rows, target, weights)
+        assert weights.min() >= 0
+        assert distance == pytest.approx(np.linalg.norm(rows.T @ weights - target), abs=1e-12)
+        assert distance == pytest.approx(naive.nonnegative_distance(rows, target), abs=1e-9)
+
+
+def test_a_point_within_the_polar_cone_s_border_stays():
+    # The gradient is nothing but rounding here; a solver that follows it goes astray.
+    normals = ob.groups.Symmetric(3).domain().normals
+    point = np.full((1, 3), 5 / 6)
+    moved = np.empty_like(point)
+    onto_cone(point, np.array(normals), moved)
+    np.testing.assert_allclose(moved, point, atol=1e-15)
+
+
+@both
+def test_onto_polytope_meets_the_optimality_conditions(compiled):
+    cube = ob.spaces.Box(-1, 1, dim=3)
+    normals, offsets = cube._halfspaces()
+    points = np.random.default_rng(6).uniform(-3, 3, (20, 3))
+    nearest, weights = np.empty_like(points), np.empty((20, 6))
+    pick(onto_polytope, compiled)(points, normals, offsets, cube.diameter, nearest, weights)
+    np.testing.assert_allclose(nearest, np.clip(points, -1, 1), atol=1e-12)
+
+
+@both
+@pytest.mark.parametrize("dim", [1, 2, 3, 5])
+def test_lists_of_points_within_a_radius(dim, compiled):
+    rng = np.random.default_rng(dim)
+    points, queries = rng.random((200, dim)), rng.uniform(-0.3, 1.3, (30, dim))
+    queries[0] = points[0]
+    for radius in (0.0, 0.1, 0.5, 3.0):
+        cells = Cells(points, radius)
+        counts = np.empty(30, dtype=np.int64)
+        grid = (cells._starts, cells._origin, cells._side, cells._shape, radius)
+        pick(count_within, compiled)(queries, cells._points, *grid, counts)
+        expected = naive.count_within(queries, points, radius)
+        np.testing.assert_array_equal(counts, [len(one) for one in expected])
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        pick(list_within, compiled)(queries, cells._points, cells._order, *grid, indptr, indices)
+        np.testing.assert_array_equal(indices, np.concatenate(expected))

@@ -1,0 +1,166 @@
+"""OrbitGraph: the graph G_eps that a group induces on a mesh (Section 3.1, Definition 3).
+
+Two vertices are neighbours if their orbits come within eps of each other: d_G(i, j) <= eps. Observing one arm
+says something of its neighbours, up to a bias of eps.
+"""
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from orbandit._checks import as_count
+from orbandit.errors import MeshTooLargeError, MissingExtraError
+from orbandit.groups import Group
+from orbandit.meshes.mesh import Mesh
+from orbandit.meshes.neighbors import ByFold, ByMetric, Indices, Pointers, search
+
+if TYPE_CHECKING:
+    import networkx
+
+LIMIT = 400_000_000
+"""Most neighbours listed in all, 1.6 GB, unless the caller allows more."""
+
+CHUNK = 2_000
+"""Vertices searched at a time by images or by the orbit metric."""
+
+
+@final
+class OrbitGraph:
+    """Neighbour lists of the vertices of a mesh, each among its own neighbours.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        The vertices.
+    group : Group or None
+        None is the same as no symmetry.
+    radius : float
+        eps; borders count, with distances up to radius (1 + 1e-9).
+    limit : int
+        Most neighbours to list in all.
+
+    Raises
+    ------
+    MeshTooLargeError
+        If there would be more than `limit`, estimated from a sample before anything is built.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> mesh = ob.meshes.Mesh([[0.1, 0.9], [0.9, 0.1], [0.5, 0.5]], delta=0.3)
+    >>> graph = ob.meshes.OrbitGraph(mesh, ob.groups.Symmetric(2), radius=0.2)
+    >>> graph.indptr.tolist(), graph.indices.tolist()
+    ([0, 2, 4, 5], [0, 1, 0, 1, 2])
+    >>> [clique.tolist() for clique in graph.clique_cover()]
+    [[0, 1], [2]]
+    """
+
+    def __init__(self, mesh: Mesh, group: Group | None, radius: float, limit: int = LIMIT) -> None:
+        self._mesh, self._group, self._radius = mesh, group, radius
+        searcher = search(mesh, group, radius)
+        sample = np.linspace(0, len(mesh) - 1, 64 if isinstance(searcher, ByMetric) else 2_000).astype(np.intp)
+        about = int(searcher.counts(mesh.points[np.unique(sample)]).mean() * len(mesh))
+        if about > as_count(limit, "limit"):
+            raise MeshTooLargeError(
+                f"the graph on {mesh!r} at radius {radius:.3g} would list about {about:,} neighbours "
+                f"({4e-9 * about:.1f} GB), more than `limit`={limit:,}; use a quotient mesh, a larger delta, or a "
+                "larger `limit`."
+            )
+        if isinstance(searcher, ByFold):
+            self._indptr, self._indices = searcher.within(mesh.points)
+        else:
+            parts = [searcher.within(mesh.points[start : start + CHUNK]) for start in range(0, len(mesh), CHUNK)]
+            self._indptr, self._indices = _symmetric(parts, len(mesh))
+        for array in (self._indptr, self._indices):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self._mesh)
+
+    def __repr__(self) -> str:
+        return f"OrbitGraph(<{len(self)} vertices, {len(self._indices)} neighbours>, radius={self._radius:.4g})"
+
+    @property
+    def mesh(self) -> Mesh:
+        """The vertices."""
+        return self._mesh
+
+    @property
+    def group(self) -> Group | None:
+        """The group, if there is one."""
+        return self._group
+
+    @property
+    def radius(self) -> float:
+        """The eps of G_eps."""
+        return self._radius
+
+    @property
+    def indptr(self) -> Pointers:
+        """The neighbours of vertex i are indices[indptr[i]:indptr[i + 1]]."""
+        return self._indptr
+
+    @property
+    def indices(self) -> Indices:
+        """Neighbours, sorted for each vertex, the vertex itself included."""
+        return self._indices
+
+    def neighbors(self, vertex: int) -> Indices:
+        """Return the sorted neighbours of a vertex, itself included."""
+        return self._indices[self._indptr[vertex] : self._indptr[vertex + 1]]
+
+    def clique_cover(self) -> list[Indices]:
+        """Return a partition of the vertices into cliques.
+
+        Vertices within radius / 2 of one orbit are within radius of each other (Proposition 4): each clique is
+        what is left of such a ball N(i, radius / 2) when it is reached, the largest balls first.
+        """
+        indptr, indices = search(self._mesh, self._group, self._radius, share=0.5).within(self._mesh.points)
+        left = np.ones(len(self), dtype=bool)
+        cliques = []
+        for i in np.argsort(-np.diff(indptr), kind="stable"):
+            if left[i]:
+                ball = indices[indptr[i] : indptr[i + 1]]
+                clique = ball[left[ball]]
+                left[clique] = False
+                cliques.append(clique)
+        return cliques
+
+    def independent_set(self) -> Indices:
+        """Return a maximal set of vertices no two of which are neighbours, sorted.
+
+        Vertices with few neighbours are taken first.
+        """
+        free = np.ones(len(self), dtype=bool)
+        chosen = []
+        for i in np.argsort(np.diff(self._indptr), kind="stable"):
+            if free[i]:
+                chosen.append(i)
+                free[self.neighbors(i)] = False
+        return np.sort(np.array(chosen, dtype=np.int32))
+
+    def to_networkx(self) -> "networkx.Graph[int]":
+        """Return the graph for networkx, without loops; needs the extra `orbandit[graph]`."""
+        try:
+            import networkx
+        except ImportError as error:
+            raise MissingExtraError("to_networkx needs networkx: pip install 'orbandit[graph]'.") from error
+        graph: networkx.Graph[int] = networkx.Graph()
+        graph.add_nodes_from(range(len(self)))
+        vertex = np.repeat(np.arange(len(self)), np.diff(self._indptr))
+        once = vertex < self._indices
+        graph.add_edges_from(zip(vertex[once].tolist(), self._indices[once].tolist(), strict=True))
+        return graph
+
+
+def _symmetric(parts: list[tuple[Pointers, Indices]], size: int) -> tuple[Pointers, Indices]:
+    """Join chunks of neighbour lists; a pair that rounding put within the border on one side only is a pair."""
+    from scipy.sparse import csr_array
+
+    counts = np.concatenate([np.diff(indptr) for indptr, _ in parts])
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    indices = np.concatenate([indices for _, indices in parts])
+    one_way = csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(size, size))
+    both = (one_way + one_way.T).tocsr()
+    both.sort_indices()
+    return both.indptr.astype(np.int64), both.indices.astype(np.int32)

@@ -1,0 +1,147 @@
+"""Mesh: finitely many points that stand for a space, or for its orbits, at a scale delta."""
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, frozen
+from orbandit.errors import InputError
+from orbandit.groups import Group, Trivial
+from orbandit.spaces import Space
+
+
+@final
+class Mesh:
+    """A set of points meant to have every point of a space within `delta` of one of them.
+
+    Parameters
+    ----------
+    points : (K, dim) array
+        The points; an arm is an index into them.
+    delta : float
+        Positive.
+    space : Space, optional
+        What the mesh covers; needed only to measure how well.
+    group : Group, optional
+        Distances are then orbit distances.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> mesh = ob.meshes.Mesh([[0.25], [0.75]], delta=0.25, space=ob.spaces.Box(0, 1, dim=1))
+    >>> len(mesh), mesh.packing_radius(), round(mesh.covering_radius(rng=0), 3)
+    (2, 0.25, 0.25)
+    """
+
+    def __init__(
+        self,
+        points: npt.ArrayLike,
+        delta: float,
+        space: Space | None = None,
+        group: Group | None = None,
+    ) -> None:
+        array = as_finite(points, "points")
+        if array.ndim != 2 or 0 in array.shape:
+            raise InputError(f"`points` must have shape (K, dim) with K >= 1, but got shape {array.shape}.")
+        for part in (space, group):
+            if part is not None and part.dim != array.shape[1]:
+                raise InputError(f"points of dimension {array.shape[1]} do not fit {part!r} of {part.dim}.")
+        self._points, self._delta = frozen(array), as_delta(delta)
+        self._space, self._group = space, group
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __repr__(self) -> str:
+        return f"Mesh(<{len(self)} points in R^{self.dim}>, delta={self._delta:.4g})"
+
+    @property
+    def points(self) -> Array:
+        """The points, (K, dim)."""
+        return self._points
+
+    @property
+    def delta(self) -> float:
+        """The scale."""
+        return self._delta
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return int(self._points.shape[1])
+
+    @property
+    def space(self) -> Space | None:
+        """What the mesh covers, if it is known."""
+        return self._space
+
+    @property
+    def group(self) -> Group | None:
+        """The group in whose orbit metric it covers, if there is one."""
+        return self._group
+
+    def covering_radius(self, samples: int = 20_000, rng: RandomLike = 0) -> float:
+        """Measure how far a point of the space can be from the mesh.
+
+        Random points of the space and its extreme points in random directions are tried, and the worst ones
+        moved, as long as that increases their distance. The result is a lower bound, and close to the truth.
+        """
+        if self._space is None:
+            raise InputError("the covering radius needs a space; pass `space` to Mesh.")
+        generator = as_generator(rng)
+        size = as_count(samples, "samples")
+        far = 10 * self._space.diameter * generator.standard_normal((max(1, size // 10), self.dim))
+        points = np.vstack([self._space.sample(size, generator), self._space.project(far)])
+        distances = self.distances(points)
+        worst = np.argsort(distances)[-50:]
+        points, distances = points[worst], distances[worst]
+        step = self._delta / 4
+        while step > 1e-5 * self._delta:
+            moves = step * generator.standard_normal((20, *points.shape)) / np.sqrt(self.dim)
+            trials = self._space.project((points + moves).reshape(-1, self.dim))
+            reached = self.distances(trials).reshape(20, -1)
+            best = reached.argmax(axis=0)
+            better = reached.max(axis=0) > distances
+            points[better] = trials.reshape(20, *points.shape)[best[better], better]
+            distances = np.maximum(distances, reached.max(axis=0))
+            step *= 0.8
+        return float(distances.max())
+
+    def packing_radius(self) -> float:
+        """Return half the least distance of two points of the mesh (infinite for a single one)."""
+        if len(self) == 1:
+            return float("inf")
+        group = self._group or Trivial(self.dim)
+        if group.is_reflection:
+            from scipy.spatial import cKDTree
+
+            folded = group.fold(self._points)
+            second = np.asarray(cKDTree(folded).query(folded, k=2)[0])[:, 1]
+            return float(second.min() / 2)
+        least = np.inf
+        for start in range(0, len(self), 256):
+            rows = np.asarray(group.distance(self._points[start : start + 256], self._points))
+            rows[np.arange(len(rows)), start + np.arange(len(rows))] = np.inf
+            least = min(least, float(rows.min()))
+        return least / 2
+
+    def distances(self, points: npt.ArrayLike) -> Array:
+        """Return the distance of each point of a batch (m, dim) to the mesh."""
+        group = self._group or Trivial(self.dim)
+        folded = np.atleast_2d(group.fold(points))
+        if group.is_reflection:
+            from scipy.spatial import cKDTree
+
+            return np.asarray(cKDTree(group.fold(self._points)).query(folded)[0])
+        step = max(1, 4_000_000 // len(self))
+        chunks = np.split(folded, range(step, len(folded), step))
+        return np.concatenate([np.asarray(group.distance(c, self._points)).min(axis=1) for c in chunks])
+
+
+def as_delta(delta: float) -> float:
+    """Return delta as a positive float."""
+    number = as_finite(delta, "delta")
+    if number.ndim != 0 or number <= 0:
+        raise InputError(f"`delta > 0` must hold for one number, but got delta={delta!r}.")
+    return float(number)

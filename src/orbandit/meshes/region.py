@@ -1,0 +1,78 @@
+"""The part of a space that folds lie in, as half-spaces in a frame of its own dimension."""
+
+from dataclasses import dataclass
+from typing import Self, final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.groups import Group
+from orbandit.meshes.lattices import covering_scale, lattice_points
+from orbandit.spaces import Space
+
+
+@final
+@dataclass(frozen=True)
+class Region:
+    """A set { origin + y @ axes : walls @ y >= levels, low <= y <= high } that holds every fold of a space.
+
+    The axes are orthonormal. A flat space has fewer of them than coordinates, and so has a group whose folds
+    vanish in some coordinates.
+    """
+
+    origin: Array
+    axes: Array
+    walls: Array
+    levels: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, space: Space, group: Group) -> Self:
+        """Return the region of a space that the group preserves."""
+        origin, axes = space._frame()
+        if not group._fold_support.all() and len(axes) == space.dim:
+            origin, axes = group.center, np.eye(space.dim)[group._fold_support]
+        # The space's half-spaces n x <= b and the cone's n (x - center) >= 0, in the frame.
+        normals, offsets = space._halfspaces()
+        cone = group._fold_normals
+        inward = np.vstack([-normals, cone])
+        levels = np.concatenate([-offsets, cone @ group.center]) - inward @ origin
+        walls = inward @ axes.T
+        walls = np.where(np.abs(walls) > 1e-12, walls, 0.0)
+        used = walls.any(axis=1)
+        high = space.support(axes) - axes @ origin
+        low = -space.support(-axes) - axes @ origin
+        if len(cone):
+            low, high = _tightened(walls[used], levels[used], low, high)
+        return cls(origin, axes, walls[used], levels[used], low, high)
+
+    def near_lattice(self, delta: float, kind: str, anchor: Array, limit: int) -> Array:
+        """Return the points of a lattice about the anchor whose cells may meet the region."""
+        scale, t = covering_scale(len(self.axes), kind)
+        room = (1 + 1e-9) * delta
+        points = lattice_points(
+            np.full(len(self.axes), scale * delta),
+            t,
+            self.axes @ (anchor - self.origin),
+            self.low - room,
+            self.high + room,
+            self.walls,
+            self.levels - room,
+            limit,
+        )
+        return np.asarray(self.origin + points @ self.axes)
+
+
+def _tightened(walls: Array, levels: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the bounding box of { walls @ y >= levels, low <= y <= high }, by linear programs."""
+    from scipy.optimize import linprog
+
+    # Rounding must not make the set empty.
+    slack = 1e-9 * max(1.0, float(np.abs([low, high]).max()))
+    bounds = list(zip((low - slack).tolist(), (high + slack).tolist(), strict=True))
+    ends = [
+        [linprog(sign * axis, A_ub=-walls, b_ub=slack - levels, bounds=bounds).fun for axis in np.eye(len(low))]
+        for sign in (1.0, -1.0)
+    ]
+    return np.array(ends[0]) - slack, slack - np.array(ends[1])

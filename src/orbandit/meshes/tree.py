@@ -1,0 +1,242 @@
+"""CoveringTree: the tree of coverings of Appendix F, with its approximate search and an exact one.
+
+The bounding box of the space is cut in half again and again, each time across its longest side, so that after
+d cuts all diameters are halved. Cells that miss the space are dropped. The splitting ends when cells have
+diameters of at most 2 delta; each leaf's centre, moved to its nearest point of the space, is a mesh point:
+
+    ||x - nearest(c)|| <= ||x - c|| <= delta     for x in the space and in the cell with centre c.
+
+The appendix searches N(x, eps) by taking, for each z in the orbit of x, the one node that holds z among those with
+diameters of at most 2 eps, and all leaves below it. What it returns is within 2 eps of the orbit, and not
+within eps: the confidence bound of an agent that uses it must be wider by eps. What it misses is anything
+across the border of that node, however near (PAPER: "not exact"). The exact search descends into every node
+that can hold a point within eps: with m the centre and r the radius of a ball about the node's leaves,
+d_G(x, leaf) >= d_G(x, m) - r. It needs no orbit, so the group may be large or infinite.
+"""
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_finite, as_point, as_points
+from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
+from orbandit.groups import Group
+from orbandit.meshes.mesh import Mesh, as_delta
+from orbandit.meshes.neighbors import BORDER, Indices
+from orbandit.spaces import Space
+
+LIMIT = 5_000_000
+"""Most cells kept on one level."""
+
+CELL = 1e-9
+"""Cells that come this near to the space, as a fraction of its diameter, are kept."""
+
+
+@final
+class CoveringTree:
+    """A binary tree of cells whose leaves are a mesh.
+
+    Parameters
+    ----------
+    space : Space
+        What the tree covers.
+    delta : float
+        Leaves have diameters of at most 2 delta.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> tree = ob.meshes.CoveringTree(ob.spaces.Box(0.0, 1.0, dim=2), delta=0.1)
+    >>> tree.depth, len(tree.mesh)
+    (6, 64)
+    >>> leaf = tree.locate([0.3, 0.8])
+    >>> bool(abs(tree.mesh.points[leaf] - [0.3, 0.8]).max() <= 0.1)
+    True
+    """
+
+    def __init__(self, space: Space, delta: float) -> None:
+        if not isinstance(space, Space):
+            raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
+        delta = as_delta(delta)
+        self._space = space
+        self._origin, self._axes = space._frame()
+        self._high = space.support(self._axes) - self._axes @ self._origin
+        self._low = -space.support(-self._axes) - self._axes @ self._origin
+        self._cuts = _cuts(self._high - self._low, delta)
+        leaves = space.volume / np.prod(_sides(self._high - self._low, self._cuts))
+        if leaves > LIMIT:
+            raise MeshTooLargeError(
+                f"a tree of coverings of {space!r} with delta={delta:.3g} has at least {leaves:.2g} leaves, more than "
+                f"the {LIMIT:,} that are attempted; use a larger `delta`."
+            )
+        codes, centers = self._grow()
+        self._codes = codes
+        self._mesh = Mesh(space.project(centers), delta, space)
+        self._levels = self._balls()
+
+    def __repr__(self) -> str:
+        return f"CoveringTree({self._space!r}, delta={self._mesh.delta:.4g})"
+
+    @property
+    def mesh(self) -> Mesh:
+        """The leaves' points; a leaf is an index into them."""
+        return self._mesh
+
+    @property
+    def depth(self) -> int:
+        """Number of cuts from the root to a leaf."""
+        return len(self._cuts)
+
+    def diameter(self, depth: int) -> float:
+        """Return the diameter of the cells at a depth."""
+        return float(np.linalg.norm(_sides(self._high - self._low, self._cuts[:depth])))
+
+    def locate(self, points: npt.ArrayLike) -> npt.NDArray[np.intp] | np.intp:
+        """Return the leaf whose cell holds each point, in as many steps as the tree is deep."""
+        batch, single = as_points(points, self._space.dim)
+        inside = np.asarray(self._space.contains(batch))
+        if not inside.all():
+            outside = batch[np.flatnonzero(~inside)[0]]
+            raise InputError(f"`points` must lie in {self._space!r}, but got {outside.tolist()}; use `project`.")
+        leaves = np.searchsorted(self._codes, self._descend(self._space.project(batch), self.depth))
+        return np.intp(leaves[0]) if single else leaves
+
+    def orbit_neighbors(self, group: Group, point: npt.ArrayLike, radius: float, exact: bool = True) -> Indices:
+        """Return the leaves whose points are within `radius` of the orbit of a point, sorted.
+
+        Parameters
+        ----------
+        group : Group
+            Any group for the exact search; one whose orbits can be listed for the appendix's.
+        point : (dim,) array
+            In the space; for the exact search anywhere.
+        radius : float
+            Positive; for the exact search, distances up to radius (1 + 1e-9) are within it.
+        exact : bool
+            False is the search of Appendix F. Its leaves are within 2 radius of the orbit, so that means along
+            them are biased by up to 2 radius: `extra_width(radius)` must be added to a confidence bound. It
+            misses points across the border of the one node it takes for each image, however near they are; it
+            finds all those nearer to an image than that border is.
+        """
+        size = as_finite(radius, "radius")
+        if size.ndim != 0 or size <= 0:
+            raise InputError(f"`radius > 0` must hold for one number, but got radius={radius!r}.")
+        center = as_point(point, self._space.dim)
+        return self._within(group, center, float(size)) if exact else self._below(group, center, float(size))
+
+    def extra_width(self, radius: float) -> float:
+        """Return how much farther than `radius` the approximate search may reach, at most `radius`."""
+        return max(0.0, self.diameter(self._search_depth(radius)) - radius)
+
+    def _within(self, group: Group, point: Array, radius: float) -> Indices:
+        reach = radius * (1 + BORDER)
+        nodes = np.zeros(1, dtype=np.intp)
+        for centers, radii, first in self._levels:
+            distances = np.asarray(group.distance(point, centers[nodes]))
+            nodes = nodes[distances <= reach + radii[nodes]]
+            # The children of node i are first[i], ..., first[i + 1] - 1 on the next level.
+            counts = first[nodes + 1] - first[nodes]
+            nodes = np.repeat(first[nodes] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        distances = np.asarray(group.distance(point, self._mesh.points[nodes])).reshape(-1)
+        return nodes[distances <= reach].astype(np.int32)
+
+    def _below(self, group: Group, point: Array, radius: float) -> Indices:
+        depth = self._search_depth(radius)
+        images = self._space.project(group.orbit(point))
+        prefixes = np.unique(self._descend(images, depth))
+        shift = self.depth - depth
+        first = np.searchsorted(self._codes, prefixes << shift)
+        last = np.searchsorted(self._codes, (prefixes + 1) << shift)
+        return np.concatenate([np.arange(a, b, dtype=np.int32) for a, b in zip(first, last, strict=True)])
+
+    def _search_depth(self, radius: float) -> int:
+        """Return the least depth at which cells have diameters of at most 2 radius, or that of the leaves."""
+        fits = (d for d in range(self.depth) if self.diameter(d) <= 2 * radius)
+        return next(fits, self.depth)
+
+    def _descend(self, points: Array, depth: int) -> npt.NDArray[np.int64]:
+        """Return the code of the cell that holds each point: one bit per cut, 1 for the upper half."""
+        places = (points - self._origin) @ self._axes.T
+        low, high = np.tile(self._low, (len(points), 1)), np.tile(self._high, (len(points), 1))
+        codes = np.zeros(len(points), dtype=np.int64)
+        for axis in self._cuts[:depth]:
+            middle = (low[:, axis] + high[:, axis]) / 2
+            upper = places[:, axis] >= middle
+            low[:, axis] = np.where(upper, middle, low[:, axis])
+            high[:, axis] = np.where(upper, high[:, axis], middle)
+            codes = 2 * codes + upper
+        return codes
+
+    def _grow(self) -> tuple[npt.NDArray[np.int64], Array]:
+        """Return the codes, ascending, and the centres of the leaves that may meet the space."""
+        codes, lows = np.zeros(1, dtype=np.int64), self._low[None].copy()
+        for depth, axis in enumerate(self._cuts):
+            half = _sides(self._high - self._low, self._cuts[: depth + 1])
+            lows = np.repeat(lows, 2, axis=0)
+            lows[1::2, axis] += half[axis]
+            codes = np.repeat(2 * codes, 2)
+            codes[1::2] += 1
+            meeting = self._meets(lows, half)
+            codes, lows = codes[meeting], lows[meeting]
+            if len(codes) > LIMIT:
+                raise MeshTooLargeError(
+                    f"a tree of coverings of {self._space!r} has more than {LIMIT:,} cells at depth {depth + 1}; "
+                    "use a larger `delta`."
+                )
+        half = _sides(self._high - self._low, self._cuts)
+        return codes, self._origin + (lows + half / 2) @ self._axes
+
+    def _meets(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
+        """Tell which cells may meet the space; those that a hyperplane keeps apart from it do not."""
+        meets = np.ones(len(lows), dtype=bool)
+        rows = np.arange(len(lows))
+        places = lows + sides / 2
+        for _ in range(30):  # project onto the space and the cell in turn: their nearest points, in the end
+            points = self._space.project(self._origin + places @ self._axes)
+            inside = (points - self._origin) @ self._axes.T
+            nearest = np.clip(inside, lows[rows], lows[rows] + sides)
+            gaps = nearest - inside
+            apart = np.linalg.norm(gaps, axis=1) > CELL * self._space.diameter
+            # <gap, .> separates if its least value on the cell is above its largest on the space.
+            directions = gaps @ self._axes
+            least = np.where(gaps > 0, gaps * lows[rows], gaps * (lows[rows] + sides)).sum(axis=1)
+            most = self._space.support(directions) - directions @ self._origin
+            separated = apart & (least > most)
+            meets[rows[separated]] = False
+            unsettled = apart & ~separated
+            rows, places = rows[unsettled], nearest[unsettled]
+            if not len(rows):
+                break
+        return meets
+
+    def _balls(self) -> list[tuple[Array, Array, npt.NDArray[np.intp]]]:
+        """Return for each level the balls about the nodes' leaves, and where their children start below."""
+        levels = []
+        points = self._mesh.points
+        for depth in range(self.depth):
+            prefixes, starts = np.unique(self._codes >> (self.depth - depth), return_index=True)
+            below = np.unique(self._codes >> (self.depth - depth - 1))
+            first = np.append(np.searchsorted(below >> 1, prefixes), len(below))
+            low = np.minimum.reduceat(points, starts, axis=0)
+            high = np.maximum.reduceat(points, starts, axis=0)
+            levels.append(((low + high) / 2, np.linalg.norm(high - low, axis=1) / 2, first))
+        return levels
+
+
+def _cuts(sides: Array, delta: float) -> list[int]:
+    """Return the axes to cut, the longest side first, until the diameter is at most 2 delta."""
+    sides, cuts = sides.copy(), []
+    while np.linalg.norm(sides) > 2 * delta * (1 + 1e-12):
+        axis = int(np.argmax(sides > sides.max() * (1 - 1e-9)))
+        sides[axis] /= 2
+        cuts.append(axis)
+        if len(cuts) > 62:
+            raise MeshTooLargeError(f"delta={delta:.3g} needs a tree deeper than 62 cuts; use a larger `delta`.")
+    return cuts
+
+
+def _sides(sides: Array, cuts: list[int]) -> Array:
+    """Return the sides of a cell after the given cuts."""
+    halvings = np.bincount(cuts, minlength=len(sides)) if cuts else np.zeros(len(sides), dtype=np.intp)
+    return np.asarray(sides / 2.0**halvings)

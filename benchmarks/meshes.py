@@ -17,6 +17,7 @@ from orbandit._checks import Array
 def main() -> None:
     """Print one line per figure: what was measured, the ratio, and what is aimed at."""
     nets()
+    lemma_1()
     icosahedron()
     queries()
     six_coordinates()
@@ -32,6 +33,23 @@ def nets() -> None:
             best / grid,
             f"at most {aim}",
         )
+
+
+def lemma_1() -> None:
+    """Print the size of quotient nets times the order over the size of the full net, for falling delta."""
+    cube, g = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups
+    pairs: list[tuple[str, ob.spaces.Space, ob.groups.Group]] = [
+        ("Symmetric(2), square", ob.spaces.Box(0.0, 1.0, dim=2), g.Symmetric(2)),
+        ("Symmetric(3), cube", cube, g.Symmetric(3)),
+        ("SignedPermutation(3), cube", cube, g.SignedPermutation(3).centered([0.5, 0.5, 0.5])),
+        ("Dihedral(5), disk", ob.spaces.Ball(2), g.Dihedral(5)),
+        ('Coxeter("H3"), icosahedron', ob.spaces.Polytope.regular("icosahedron"), g.Coxeter("H3")),
+    ]
+    deltas = (0.2, 0.1, 0.05, 0.025)
+    print("Lemma 1: size of the quotient net x order / size of the net, delta = " + ", ".join(map(str, deltas)))
+    for name, space, group in pairs:
+        sizes = [(len(ob.meshes.quotient_net(space, group, d)), len(ob.meshes.net(space, d))) for d in deltas]
+        print(f"  {name:<28}" + "".join(f"{small * group.order / full:8.2f}" for small, full in sizes))
 
 
 def icosahedron() -> None:

@@ -96,6 +96,13 @@ def test_the_command_reports_its_version_and_its_troubles(tmp_path, capsys):
     assert "orbandit: " in capsys.readouterr().err
 
 
+def test_a_reader_that_leaves_early_is_no_trouble(tmp_path):
+    command = f"{sys.executable} -m orbandit demo --out {tmp_path} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
 def test_the_module_runs_as_the_command():
     done = subprocess.run([sys.executable, "-m", "orbandit", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("orbandit ")

@@ -1,6 +1,7 @@
 """The command: thin, and the only module that prints."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         arguments.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ob.errors.OrbanditError, OSError) as error:
         print(f"orbandit: {error}", file=sys.stderr)
         return 1

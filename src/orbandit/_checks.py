@@ -23,7 +23,7 @@ def as_points(points: npt.ArrayLike, dim: int, name: str = "points") -> tuple[Ar
     if array.ndim not in (1, 2) or array.shape[-1] != dim:
         raise InputError(
             f"`{name}` must have shape ({dim},) or (m, {dim}), but got shape {array.shape}; "
-            f"the dimension here is {dim}."
+            f"give {dim} coordinates to a point, and one point to a row."
         )
     return np.atleast_2d(array), array.ndim == 1
 
@@ -32,7 +32,7 @@ def as_point(point: npt.ArrayLike, dim: int, name: str = "point") -> Array:
     """Return `point` as a (dim,) array."""
     array = as_finite(point, name)
     if array.shape != (dim,):
-        raise InputError(f"`{name}` must have shape ({dim},), but got shape {array.shape}.")
+        raise InputError(f"`{name}` must have shape ({dim},), but got shape {array.shape}; give one point.")
     return array
 
 

@@ -39,7 +39,11 @@ LIMIT = 100_000
 
 
 class Group(ABC):
-    """A group of isometries of R^dim that fix a centre."""
+    """A group of isometries of R^dim that fix a centre.
+
+    The private hooks act about the origin. They are the protocol between this package's layers: meshes ask in
+    what cone folds lie, and a new group must answer.
+    """
 
     _center: Array
 

@@ -110,7 +110,7 @@ class Joint(Group):
             tolerance = tolerances(batch, slack)
             images = np.einsum("hij,mj->mhi", self._cosets, batch)
             scores = images @ anchor
-            near = scores >= scores.max(axis=1, keepdims=True) - tolerance
+            near = scores.max(axis=1, keepdims=True) - scores <= tolerance  # the very ones that may be chosen
             images[near] = self._a._fold(images[near], slack)
             return best_image(images, scores, tolerance)
 

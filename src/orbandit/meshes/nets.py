@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from orbandit._checks import Array, frozen
+from orbandit._checks import Array
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group, Trivial
 from orbandit.meshes.lattices import box_cells, cell_volume, centred_lattices, lattice_points
@@ -103,14 +103,9 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
     middle = symmetry.fold(space.project((low + high) / 2))
     if min(space._farthest(middle), space.diameter) <= delta:
         return Mesh(middle[None], delta, space, group)
-    best: Array | None = None
-    for seeds in _seeds(space, symmetry, delta, lattice):
-        points = _thinned(*_pulled(seeds, space, symmetry, delta), delta)
-        if best is None or len(points) < len(best):
-            best = points
-    if best is None:
-        raise InputError(f"no lattice fits {space!r} with delta={delta}.")
-    return Mesh(frozen(best), delta, space, group)
+    sets = _seeds(space, symmetry, delta, lattice)
+    fewest = min((_thinned(*_pulled(seeds, space, symmetry, delta), delta) for seeds in sets), key=len)
+    return Mesh(fewest, delta, space, group)
 
 
 def _check_size(space: Space, group: Group, delta: float) -> None:

@@ -17,7 +17,8 @@ class Space(ABC):
     """A compact convex set of points.
 
     A batch of points has shape (m, dim); a single point (dim,) is accepted wherever a batch is, and then
-    the answer drops the batch axis.
+    the answer drops the batch axis. The private hooks are the protocol between this package's layers: groups and
+    meshes ask for half-spaces, round parts and the frame, and a new space must answer.
     """
 
     @property

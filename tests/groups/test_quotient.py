@@ -245,6 +245,20 @@ def test_orthogonal_fold_is_the_qr_form():
     )  # the invariants M^T M
 
 
+@pytest.mark.parametrize(("blocks", "size"), [(2, 2), (3, 3), (3, 2), (2, 5)])
+def test_matrices_of_deficient_rank_have_one_fold_and_no_distance_to_their_images(blocks, size):
+    group = G.Orthogonal(blocks, size)
+    rng = np.random.default_rng(30)
+    for widths in ([1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [1.0, 1e-9, 1e-9]):
+        U = np.linalg.qr(rng.standard_normal((100, blocks, blocks)))[0]
+        M = U * np.array(widths[:blocks]) @ rng.standard_normal((100, blocks, size))
+        moved = (np.linalg.qr(rng.standard_normal((100, blocks, blocks)))[0] @ M).reshape(100, -1)
+        M = M.reshape(100, -1)
+        assert group.distance(M, moved).diagonal().max() < 1e-12
+        if 1e-9 not in widths:
+            np.testing.assert_allclose(group.fold(moved), group.fold(M), atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["O(2) on 2", "product with O(2)", "joint with O(2)", "diagonal O(2)"])
 def test_groups_without_a_polyhedral_domain_say_so(name):
     group = INFINITE[name]()

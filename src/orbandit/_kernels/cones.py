@@ -7,7 +7,7 @@ come out positive once it has joined, which only rounding can cause, is turned a
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._kernels.compiled import FloatArray, compiled
+from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 
 OPTIMAL = 1e-13
 """A column counts as unable to help if its cosine with the residual, times the residual's share, is below this."""
@@ -58,28 +58,7 @@ def nonnegative_weights(rows: FloatArray, target: FloatArray, weights: FloatArra
             member[best] = False
             turned_away[best] = True
             continue
-        while True:
-            lowest = 1.0  # how far the old weights may move towards the trial before one vanishes
-            for k in range(count):
-                if trial[k] <= 0.0:
-                    w = weights[passive[k]]
-                    lowest = min(lowest, w / (w - trial[k]))
-            if lowest >= 1.0:
-                break
-            for k in range(count):
-                weights[passive[k]] += lowest * (trial[k] - weights[passive[k]])
-            left = 0
-            for k in range(count):
-                j = passive[k]
-                if trial[k] <= 0.0 and weights[j] <= 1e-15 * size:
-                    weights[j] = 0.0
-                    member[j] = False
-                else:
-                    passive[left] = j
-                    left += 1
-            count = left
-            if not _solve(rows, target, passive, count, L, trial):
-                break
+        count = _retreat(rows, target, passive, count, weights, member, L, trial)
         for k in range(count):
             weights[passive[k]] = max(trial[k], 0.0)
         for i in range(d):
@@ -92,10 +71,50 @@ def nonnegative_weights(rows: FloatArray, target: FloatArray, weights: FloatArra
 
 
 @compiled
+def _retreat(
+    rows: FloatArray,
+    target: FloatArray,
+    passive: IndexArray,
+    count: int,
+    weights: FloatArray,
+    member: npt.NDArray[np.bool_],
+    L: FloatArray,
+    trial: FloatArray,
+) -> int:
+    """Move the weights towards the trial until one vanishes, drop it, and try again, until the trial is positive.
+
+    Return how many columns are left.
+    """
+    while True:
+        share, first = 1.0, -1  # the first column to vanish, and after what share of the way
+        for k in range(count):
+            if trial[k] <= 0.0:
+                w = weights[passive[k]]
+                part = w / (w - trial[k]) if w > trial[k] else 0.0
+                if first < 0 or part < share:
+                    share, first = part, k
+        if first < 0:
+            return count
+        left = 0
+        for k in range(count):
+            j = passive[k]
+            weights[j] += share * (trial[k] - weights[j])
+            if k == first or weights[j] <= 0.0:
+                weights[j] = 0.0
+                member[j] = False
+            else:
+                passive[left] = j
+                left += 1
+        count = left
+        if not _solve(rows, target, passive, count, L, trial):
+            return count
+
+
+@compiled
 def _solve(
     rows: FloatArray,
     target: FloatArray,
-    passive: npt.NDArray[np.int64],
+    passive: IndexArray,
     count: int,
     L: FloatArray,
     trial: FloatArray,

@@ -153,18 +153,24 @@ def check_symmetry(
     generator = as_generator(rng)
     sample = space.sample(n, generator)
     images = [space.project(group.act(g, sample)) for g in group.generators]
-    here, *there = values = _measured(measure, np.array([sample, *images]), r, generator)
+    values = _measured(measure, np.array([sample, *images]), r, generator)
+    return _report(values, sample, group.generators, level, generator)
+
+
+def _report(values: Array, sample: Array, generators: Array, level: float, rng: np.random.Generator) -> SymmetryReport:
+    """Compare the measurements at the sample, values[0], with those at its images, (generators + 1, n, repeats)."""
     rounding = ROUNDING * max(np.ptp(values), 1e-3 * np.abs(values).max())
     noiseless = bool((np.ptp(values, axis=2) == 0).all())
-    tests = [_Asymmetry.of(here - image, generator) for image in there]
+    tests = [_Asymmetry.of(values[0] - image, rng) for image in values[1:]]
     extreme = np.max([test.draws for test in tests], axis=0) if tests else np.zeros(FLIPS)
     checks = []
-    for g, test in zip(group.generators, tests, strict=True):
+    for g, test in zip(generators, tests, strict=True):
         asymmetry = float(np.sqrt(max(0.0, test.square)))
-        p_value = (1 + int((extreme >= test.score).sum())) / (FLIPS + 1)
         if noiseless:
             p_value = 0.0 if np.abs(test.means).max() > rounding else 1.0
-        holds = p_value > level or asymmetry <= rounding
+        else:
+            p_value = (1 + int((extreme >= test.score).sum())) / (FLIPS + 1)
+        holds = p_value > level or (asymmetry <= rounding and not noiseless)
         worst = sample[np.abs(test.means).argmax()]
         checks.append(GeneratorCheck(g, describe(g), asymmetry, p_value, worst, bool(holds)))
     quantile = float(np.quantile(extreme, 1 - level))

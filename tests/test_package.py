@@ -15,6 +15,7 @@ import orbandit as ob
 from orbandit.cli import main
 
 SHOWN = {  # what each example must print
+    "candidates_per_orbit.py": ["candidates: ", "relabelled [0.7 0.9 0.1 0.2]", "one measurement informs"],
     "check_a_claim.py": ["three new pumps: no asymmetry found", "1 of 2 generators fail", "swaps coordinates 1 and 2"],
     "wind_farm_symmetry.py": ["1,290,240 elements", "orbit distance     0.0 m", "same representative: True"],
 }

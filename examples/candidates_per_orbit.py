@@ -19,7 +19,7 @@ def main() -> None:
     relabelled = tried[[2, 0, 3, 1]]
     for name, loads_tried in (("tried", tried), ("relabelled", relabelled)):
         near = ob.meshes.orbit_neighbors(once, machines, loads_tried, radius=0.2)
-        print(f"{name:>10} {loads_tried}: says something of candidates {near.tolist()}")
+        print(f"{name:>10} {loads_tried}: says something of candidates {np.asarray(near).tolist()}")
     graph = ob.meshes.OrbitGraph(once, machines, radius=0.4)
     print(f"one measurement informs {len(graph.indices) / len(graph):.1f} candidates on average")
 

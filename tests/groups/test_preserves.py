@@ -42,6 +42,10 @@ YES = [
     (S.Product(S.Polytope.regular("polygon-4"), S.Polytope.regular("polygon-4")), G.BlockPermutation(2, 2)),
     (S.Product(S.Box(0, 1, dim=2), S.Polytope([[0], [1]])), G.Symmetric(3)),
     (S.Box(0, 1, dim=3), G.Trivial(3)),
+    (square, G.Cyclic(1)),
+    (S.Product(disk, disk), G.Joint(G.BlockPermutation(2, 2), G.Diagonal(G.Cyclic(1), 2))),
+    (disk, G.Cyclic(10**10)),
+    (S.Polytope.regular("polygon-2000"), G.Cyclic(2000)),
 ]
 
 tilt = np.eye(4)

@@ -146,7 +146,7 @@ class Dihedral(ReflectionGroup):
 
 def _rotations(turns: npt.ArrayLike, m: int) -> Array:
     """Return the rotations by turns * 2 pi / m, (len(turns), 2, 2)."""
-    angles = np.asarray(turns) * (2 * math.pi / m)
+    angles = np.mod(turns, m) * (2 * math.pi / m)
     cos, sin = np.cos(angles), np.sin(angles)
     return np.moveaxis(np.array([[cos, -sin], [sin, cos]]), -1, 0)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from orbandit._checks import Array
+from orbandit.groups.closure import nearest_orthogonal
 from orbandit.spaces import Space
 
 TOLERANCE = 1e-9
@@ -42,9 +43,9 @@ def _with_powers(generators: Array) -> Iterator[Array]:
     for g in generators:
         yield g
         for _ in range(60):
-            if not 0 < np.abs(g - eye).max() < 0.5:
+            if not 1e-12 < np.abs(g - eye).max() < 0.5:  # the identity but for rounding, or a proper move
                 break
-            g = g @ g
+            g = nearest_orthogonal(g @ g)
             yield g
 
 

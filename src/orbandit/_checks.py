@@ -38,12 +38,13 @@ def as_point(point: npt.ArrayLike, dim: int, name: str = "point") -> Array:
 
 def as_finite(values: npt.ArrayLike, name: str) -> Array:
     """Return `values` as a float64 array without NaN or infinity."""
-    if np.iscomplexobj(values):
-        raise InputTypeError(f"`{name}` must be real numbers, but got {_shown(values)}.")
     try:
-        array = np.asarray(values, dtype=np.float64)
+        given = np.asarray(values)
+        if given.dtype.kind not in "biuf" and given.size:
+            raise TypeError(f"of type {given.dtype}")
+        array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"`{name}` must be numbers, but got {_shown(values)} ({error}).") from error
+        raise InputTypeError(f"`{name}` must be real numbers, but got {_shown(values)} ({error}).") from error
     with np.errstate(all="ignore"):
         suspicious = not np.isfinite(array.sum())  # one pass and no temporary for the usual, clean input
     if suspicious and not np.isfinite(array).all():

@@ -33,7 +33,7 @@ def test_points_are_checked(name):
             group.distance(good, broken)
         with pytest.raises(InputError, match="finite"):
             group.act(np.eye(group.dim), broken)
-    with pytest.raises(InputTypeError, match="must be numbers"):
+    with pytest.raises(InputTypeError, match="must be real numbers"):
         group.fold(["a"] * group.dim)
 
 

@@ -121,7 +121,7 @@ def test_bad_input_is_refused():
         ob.check_symmetry(3, cube, G.Symmetric(3))
     with pytest.raises(ob.errors.InputTypeError, match="but got Box"):
         ob.check_symmetry(np.sum, G.Symmetric(3), cube)
-    with pytest.raises(ob.errors.InputTypeError, match="`level` must be numbers"):
+    with pytest.raises(ob.errors.InputTypeError, match="`level` must be real numbers"):
         ob.check_symmetry(np.sum, cube, G.Symmetric(3), level="a")
     with pytest.raises(ob.errors.InputError, match="repeats >= 2"):
         ob.check_symmetry(np.sum, cube, G.Symmetric(3), repeats=1)

@@ -125,6 +125,14 @@ def test_queries_from_far_away_and_degenerate_meshes():
     assert M.orbit_neighbors(M.Mesh([[3.0]], 1.0), None, [3.0], 0.0).tolist() == [0]
 
 
+@pytest.mark.parametrize("group", [None, G.Symmetric(2), G.Cyclic(4).centered([5.0, 5.0]), G.BlockPermutation(2, 1)])
+def test_radius_zero_finds_the_vertex_itself(group):
+    mesh = M.net(S.Box(0, 10, dim=2), 1.0)
+    graph = M.OrbitGraph(mesh, group, 0.0)
+    assert all(vertex in graph.neighbors(vertex) for vertex in range(len(mesh)))
+    assert sorted(np.concatenate(graph.clique_cover()).tolist()) == list(range(len(mesh)))
+
+
 def test_no_group_means_no_symmetry():
     mesh = lattice_mesh(2, 40, seed=5)
     plain = M.OrbitGraph(mesh, None, 0.3)
@@ -151,6 +159,9 @@ def test_a_graph_that_would_not_fit_says_how_large_it_would_be():
         M.OrbitGraph(mesh, G.Symmetric(2), 0.2, limit=10_000)
     except MeshTooLargeError as error:
         message = str(error)
+    disk, turns = M.net(S.Ball(2), 0.03), G.Cyclic(360)
+    listed = len(M.OrbitGraph(disk, turns, 0.06).indices)  # images overlap here: each neighbour counts once
+    assert len(M.OrbitGraph(disk, turns, 0.06, limit=2 * listed).indices) == listed
     about = int(message.split("about ")[1].split(" ")[0].replace(",", ""))
     assert about == pytest.approx(size, rel=0.1)
 
@@ -166,6 +177,15 @@ def test_bad_input_is_refused(monkeypatch):
         M.OrbitGraph(mesh, G.Symmetric(3), 0.1)
     with pytest.raises(InputTypeError, match="must be a Mesh"):
         M.OrbitGraph(mesh.points, None, 0.1)
+    with pytest.raises(InputTypeError, match="must be a Mesh"):
+        M.orbit_neighbors(mesh.points, None, [0.0, 0.0], 0.1)
+    with pytest.raises(InputTypeError, match="real numbers"):
+        M.OrbitGraph(mesh, None, "0.4")
+    graph = M.OrbitGraph(mesh, None, 0.1)
+    with pytest.raises(InputError, match="vertex"):
+        graph.neighbors(-1)
+    with pytest.raises(InputError, match="vertex"):
+        graph.neighbors(len(mesh))
     with pytest.raises(InputTypeError, match="or None"):
         M.OrbitGraph(mesh, "S2", 0.1)
     with pytest.raises(InputError, match="shape"):

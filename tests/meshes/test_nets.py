@@ -143,6 +143,39 @@ def test_a_delta_larger_than_the_space_gives_one_point(name):
     assert len(M.net(space, 100 * space.diameter)) == 1
 
 
+@pytest.mark.parametrize(
+    ("space", "delta"),
+    [
+        (S.Simplex(200), 2.0),
+        (S.Ball(600), 1.5),
+        (S.Box(0, 1e-6, dim=60), 1.0),
+        (S.Box(0, 1e6, dim=60), 1e8),
+    ],
+    ids=repr,
+)
+def test_volumes_that_no_float_can_hold_do_not_matter(space, delta):
+    assert len(M.net(space, delta)) == 1
+    assert len(M.CoveringTree(space, 100 * delta).mesh) == 1
+
+
+@pytest.mark.parametrize(
+    ("space", "delta", "most"),
+    [
+        (S.Box(0, 1, dim=12), 1.0, 2048),
+        (S.Box(np.zeros(4), [1e6, 1, 1e-3, 1e-3]), 10.0, 60_000),
+        (S.Box(np.zeros(10), np.r_[1.0, [0.001] * 9]), 0.01, 60),
+        (S.Box(np.zeros(3), [1, 0.01, 0.01]), 0.05, 11),
+        (S.Box(np.zeros(3), [1e4, 1, 1]), 10.0, 502),
+        (S.Ball(7), 0.8, 1000),
+    ],
+    ids=repr,
+)
+def test_a_lattice_that_does_not_fit_leaves_the_others(space, delta, most):
+    mesh = M.net(space, delta)
+    assert len(mesh) <= most
+    assert mesh.distances(space.sample(5000, 0)).max() <= delta * (1 + 1e-9)
+
+
 def test_one_point_suffices_for_a_quotient_too():
     assert len(M.quotient_net(S.Ball(2), G.Dihedral(5), 1.0)) == 1
     assert len(M.quotient_net(S.Box(0, 1, dim=3), G.Symmetric(3), 2.0)) == 1
@@ -208,6 +241,11 @@ def test_bad_input_is_refused(make, message):
 
 
 def test_wrong_types_are_refused():
+    for bad in ("0.3", [[0.1], [0.1, 0.2]], 1j, None):
+        with pytest.raises(InputTypeError, match="`delta` must be real numbers"):
+            M.net(S.Ball(2), bad)
+    with pytest.raises(InputTypeError, match="must be of ob"):
+        M.Mesh([[0.0]], 1.0, space="x")
     with pytest.raises(InputTypeError, match="one of ob"):
         M.net("cube", 0.1)
     with pytest.raises(InputTypeError, match="use `net` for no symmetry"):

@@ -102,6 +102,37 @@ def test_the_appendix_s_search_misses_a_neighbour_across_a_cell_border():
     assert abs(tree.mesh.points[across, 0] - 0.499) < 0.02  # less than a tenth of the radius away, and missed
 
 
+@pytest.mark.parametrize("radius", [0.01, 0.05, 0.3])
+def test_the_stated_width_holds_for_every_radius(radius):
+    space, group = S.Simplex(3), G.Symmetric(3)
+    tree = M.CoveringTree(space, 0.1)
+    for point in space.sample(50, 5):
+        found = tree.orbit_neighbors(group, point, radius, exact=False)
+        bound = (radius + tree.extra_width(radius)) * (1 + 1e-9)
+        assert group.distance(point, tree.mesh.points[found]).max() <= bound
+
+
+def test_the_exact_search_has_room_for_coarse_coordinates():
+    for seed in range(30):
+        space = S.Box(1e4, 1e4 + 1e-3, dim=1)
+        tree = M.CoveringTree(space, 1e-4)
+        point = space.sample(1, seed)[0]
+        radius = float(abs(tree.mesh.points[seed % len(tree.mesh), 0] - point[0]))
+        found = tree.orbit_neighbors(G.Trivial(1), point, radius)
+        expected = np.flatnonzero(np.abs(tree.mesh.points[:, 0] - point[0]) <= radius)
+        assert np.isin(expected, found).all()
+
+
+def test_points_on_cell_borders_have_a_leaf():
+    tree = M.CoveringTree(S.Box(0, 1, dim=2), 0.1)
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 17)] * 2), axis=-1).reshape(-1, 2)
+    leaves = tree.locate(grid)
+    assert np.linalg.norm(tree.mesh.points[leaves] - grid, axis=1).max() <= 0.1 * (1 + 1e-9)
+    far = S.Ball(2, radius=1e8)
+    points = far.project(1e9 * np.random.default_rng(0).standard_normal((50, 2)))
+    assert M.CoveringTree(far, 1e7).locate(points).shape == (50,)
+
+
 def test_coarse_trees():
     one = M.CoveringTree(S.Ball(2), 5.0)
     assert (one.depth, len(one.mesh)) == (0, 1)
@@ -114,6 +145,14 @@ def test_bad_input_is_refused():
     tree = M.CoveringTree(S.Ball(2), 0.2)
     with pytest.raises(InputError, match=r"must lie in Ball.*got \[2.0, 0.0\]"):
         tree.locate([[0.0, 0.0], [2.0, 0.0]])
+    with pytest.raises(InputError, match="must lie in"):
+        tree.orbit_neighbors(G.Dihedral(3), [5.0, 5.0], 0.2, exact=False)
+    with pytest.raises(InputTypeError, match="no symmetry"):
+        tree.orbit_neighbors(None, [0.0, 0.0], 0.2)
+    with pytest.raises(InputError, match="`radius > 0`"):
+        tree.extra_width(-1.0)
+    with pytest.raises(InputError, match="`depth <= "):
+        tree.diameter(99)
     with pytest.raises(InputError, match="`radius > 0`"):
         tree.orbit_neighbors(G.Dihedral(3), [0.0, 0.0], 0.0)
     with pytest.raises(InputError, match="shape"):

@@ -318,7 +318,7 @@ def test_bad_spaces_are_refused(make, message):
 def test_wrong_types_are_refused():
     with pytest.raises(InputTypeError, match="made of spaces, but got 2"):
         S.Product(S.Ball(2), 2)
-    with pytest.raises(InputTypeError, match="`low` must be numbers"):
+    with pytest.raises(InputTypeError, match="`low` must be real numbers"):
         S.Box("a", "b", dim=2)
     assert issubclass(InputTypeError, TypeError)
     assert issubclass(InputTypeError, ob.errors.OrbanditError)

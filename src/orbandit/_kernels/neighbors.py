@@ -16,7 +16,7 @@ def cell_range(
         ends[a, 1] = shape[a] - 1
         if a < origin.shape[0]:
             # Cut down before they become integers: far queries would not fit.
-            first = min(max((query[a] - radius - origin[a]) / side[a], 0.0), float(shape[a]))
+            first = min(max((query[a] - radius - origin[a]) / side[a], 0.0), shape[a] - 1.0)
             last = min(max((query[a] + radius - origin[a]) / side[a], -1.0), shape[a] - 1.0)
             ends[a, 0] = int(np.floor(first))
             ends[a, 1] = int(np.floor(last))

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from orbandit._checks import as_count
-from orbandit.errors import MeshTooLargeError, MissingExtraError
+from orbandit.errors import InputError, MeshTooLargeError, MissingExtraError
 from orbandit.groups import Group
 from orbandit.meshes.mesh import Mesh
-from orbandit.meshes.neighbors import ByFold, ByMetric, Indices, Pointers, search
+from orbandit.meshes.neighbors import ByFold, Indices, Pointers, search
 
 if TYPE_CHECKING:
     import networkx
 
 LIMIT = 400_000_000
 """Most neighbours listed in all, 1.6 GB, unless the caller allows more."""
-
-CHUNK = 2_000
-"""Vertices searched at a time by images or by the orbit metric."""
 
 
 @final
@@ -56,9 +53,9 @@ class OrbitGraph:
     """
 
     def __init__(self, mesh: Mesh, group: Group | None, radius: float, limit: int = LIMIT) -> None:
-        self._mesh, self._group, self._radius = mesh, group, radius
         searcher = search(mesh, group, radius)
-        sample = np.linspace(0, len(mesh) - 1, 64 if isinstance(searcher, ByMetric) else 2_000).astype(np.intp)
+        self._mesh, self._group, self._radius = mesh, group, float(radius)
+        sample = np.linspace(0, len(mesh) - 1, 2_000 if isinstance(searcher, ByFold) else 64).astype(np.intp)
         about = int(searcher.counts(mesh.points[np.unique(sample)]).mean() * len(mesh))
         if about > as_count(limit, "limit"):
             raise MeshTooLargeError(
@@ -69,8 +66,7 @@ class OrbitGraph:
         if isinstance(searcher, ByFold):
             self._indptr, self._indices = searcher.within(mesh.points)
         else:
-            parts = [searcher.within(mesh.points[start : start + CHUNK]) for start in range(0, len(mesh), CHUNK)]
-            self._indptr, self._indices = _symmetric(parts, len(mesh))
+            self._indptr, self._indices = _symmetric(*searcher.within(mesh.points))
         for array in (self._indptr, self._indices):
             array.flags.writeable = False
 
@@ -107,6 +103,8 @@ class OrbitGraph:
 
     def neighbors(self, vertex: int) -> Indices:
         """Return the sorted neighbours of a vertex, itself included."""
+        if not 0 <= as_count(vertex, "vertex", minimum=0) < len(self):
+            raise InputError(f"`vertex` must be below {len(self)}, but got {vertex}.")
         return self._indices[self._indptr[vertex] : self._indptr[vertex + 1]]
 
     def clique_cover(self) -> list[Indices]:
@@ -153,14 +151,15 @@ class OrbitGraph:
         return graph
 
 
-def _symmetric(parts: list[tuple[Pointers, Indices]], size: int) -> tuple[Pointers, Indices]:
-    """Join chunks of neighbour lists; a pair that rounding put within the border on one side only is a pair."""
+def _symmetric(indptr: Pointers, indices: Indices) -> tuple[Pointers, Indices]:
+    """Make a pair that rounding put within the border on one side only a pair on both."""
     from scipy.sparse import csr_array
 
-    counts = np.concatenate([np.diff(indptr) for indptr, _ in parts])
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    indices = np.concatenate([indices for _, indices in parts])
+    size = len(indptr) - 1
     one_way = csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(size, size))
-    both = (one_way + one_way.T).tocsr()
+    other_way = one_way.T.tocsr()
+    if np.array_equal(one_way.indices, other_way.indices) and np.array_equal(one_way.indptr, other_way.indptr):
+        return indptr, indices
+    both = (one_way + other_way).tocsr()
     both.sort_indices()
     return both.indptr.astype(np.int64), both.indices.astype(np.int32)

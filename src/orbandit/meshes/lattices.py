@@ -93,11 +93,14 @@ def lattice_points(
 def box_cells(sides: Array, delta: float) -> Array:
     """Return into how many equal parts to cut each side so that cells have corners within delta of their centres."""
     counts = np.maximum(1, np.ceil(sides * math.sqrt(len(sides)) / (2 * delta) - ROUNDING))
-    for i in np.argsort(sides / counts):  # rounding up left room: take a row away where the cells still fit
-        fewer = counts.copy()
-        fewer[i] -= 1
-        if fewer[i] >= 1 and np.linalg.norm(sides / fewer) <= 2 * delta * (1 + 1e-12):
-            counts = fewer
+    for _ in range(len(sides)):  # rounding up, and thin sides, leave room: use it on the longest sides first
+        before = counts.copy()
+        for i in np.argsort(-sides / counts, kind="stable"):
+            room = (2 * delta) ** 2 * (1 + 1e-12) - ((np.delete(sides / counts, i)) ** 2).sum()
+            if room > 0:
+                counts[i] = min(counts[i], max(1.0, math.ceil(sides[i] / math.sqrt(room) - ROUNDING)))
+        if (counts == before).all():
+            break
     return counts
 
 

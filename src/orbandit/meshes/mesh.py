@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, frozen
-from orbandit.errors import InputError
+from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.spaces import Space
 
@@ -44,6 +44,10 @@ class Mesh:
         array = as_finite(points, "points")
         if array.ndim != 2 or 0 in array.shape:
             raise InputError(f"`points` must have shape (K, dim) with K >= 1, but got shape {array.shape}.")
+        if not isinstance(space, Space | None) or not isinstance(group, Group | None):
+            raise InputTypeError(
+                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
+            )
         for part in (space, group):
             if part is not None and part.dim != array.shape[1]:
                 raise InputError(f"points of dimension {array.shape[1]} do not fit {part!r} of {part.dim}.")

@@ -59,8 +59,9 @@ def orbit_neighbors(mesh: Mesh, group: Group | None, points: npt.ArrayLike, radi
     >>> ob.meshes.orbit_neighbors(mesh, ob.groups.Symmetric(2), [0.9, 0.2], 0.1).tolist()
     [0, 1]
     """
+    searcher = search(mesh, group, radius)
     batch, single = as_points(points, mesh.dim)
-    indptr, indices = search(mesh, group, radius).within(batch)
+    indptr, indices = searcher.within(batch)
     lists = [indices[a:b] for a, b in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)]
     return lists[0] if single else lists
 
@@ -87,9 +88,9 @@ def search(mesh: Mesh, group: Group | None, radius: float, share: float = 1.0) -
 class Search(ABC):
     """Finds the mesh points within a reach of orbits."""
 
-    @abstractmethod
     def counts(self, points: Array) -> Pointers:
-        """Return how many mesh points are within reach of each point's orbit, or a bound on it."""
+        """Return how many mesh points are within reach of each point's orbit."""
+        return np.diff(self.within(points)[0])
 
     @abstractmethod
     def within(self, points: Array) -> tuple[Pointers, Indices]:
@@ -122,18 +123,18 @@ class ByImages(Search):
         self._cells = Cells(mesh.points, reach)
         self._size = len(mesh)
 
-    def counts(self, points: Array) -> Pointers:
-        """Return an upper bound: a mesh point near several images is counted for each."""
-        counts = self._cells.counts(self._images(points))
-        return np.asarray(np.minimum(counts.reshape(len(points), -1).sum(axis=1), self._size))
-
     def within(self, points: Array) -> tuple[Pointers, Indices]:
-        """Search about every image, and unite."""
-        indptr, indices = self._cells.within(self._images(points))
-        owner = np.repeat(np.arange(len(indptr) - 1) // len(self._elements), np.diff(indptr))
-        keys = np.unique(owner * self._size + indices)
-        counts = np.bincount(keys // self._size, minlength=len(points))
-        return _pointers(counts), (keys % self._size).astype(np.int32)
+        """Search about every image, and unite, a few points at a time."""
+        counts, lists = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
+        step = max(1, 100_000 // len(self._elements))
+        for start in range(0, len(points), step):
+            some = points[start : start + step]
+            indptr, indices = self._cells.within(self._images(some))
+            owner = np.repeat(np.arange(len(indptr) - 1) // len(self._elements), np.diff(indptr))
+            keys = np.unique(owner * self._size + indices)
+            counts.append(np.bincount(keys // self._size, minlength=len(some)))
+            lists.append((keys % self._size).astype(np.int32))
+        return _pointers(np.concatenate(counts)), np.concatenate(lists)
 
     def _images(self, points: Array) -> Array:
         return np.swapaxes(self._group.act(self._elements, points), 0, 1).reshape(-1, points.shape[1])
@@ -148,10 +149,6 @@ class ByMetric(Search):
         norms = np.linalg.norm(mesh.points - group.center, axis=1)
         self._order = np.argsort(norms, kind="stable")
         self._norms, self._points = norms[self._order], mesh.points[self._order]
-
-    def counts(self, points: Array) -> Pointers:
-        """Return the exact counts."""
-        return np.diff(self.within(points)[0])
 
     def within(self, points: Array) -> tuple[Pointers, Indices]:
         """Measure a few points at a time against the shell of mesh points about their distance from the centre."""

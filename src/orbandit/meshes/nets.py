@@ -14,7 +14,7 @@ metric, of a point that is within delta of fold(x).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -30,8 +30,8 @@ from orbandit.spaces import Box, Space
 LIMIT = 5_000_000
 """Most lattice points looked at for one net."""
 
-SMALL = 3_000
-"""Nets about this small are tried with several anchors of the lattice, and the best is kept."""
+SMALL = 20_000
+"""Lattices with so few points near the space are tried about several anchors, and the best is kept."""
 
 
 def net(space: Space, delta: float, lattice: str = "best") -> Mesh:
@@ -98,20 +98,31 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
         raise InputError(f"`lattice` must be 'best' or 'cubic', but got {lattice!r}.")
     delta = as_delta(delta)
     symmetry = group or Trivial(space.dim)
-    _check_size(space, symmetry, delta)
     low, high = space.bounds
     middle = symmetry.fold(space.project((low + high) / 2))
     if min(space._farthest(middle), space.diameter) <= delta:
         return Mesh(middle[None], delta, space, group)
-    sets = _seeds(space, symmetry, delta, lattice)
-    fewest = min((_thinned(*_pulled(seeds, space, symmetry, delta), delta) for seeds in sets), key=len)
-    return Mesh(fewest, delta, space, group)
+    _check_size(space, symmetry, delta)
+    best, refusal = None, None
+    for about, make in _candidates(space, symmetry, delta, lattice):
+        if best is not None and about >= len(best):
+            continue
+        try:
+            for seeds in make():
+                points = _thinned(*_pulled(seeds, space, symmetry, delta), delta)
+                if best is None or len(points) < len(best):
+                    best = points
+        except MeshTooLargeError as error:  # another lattice may do
+            refusal = error
+    if best is None:
+        raise refusal or MeshTooLargeError(f"no lattice was tried for {space!r} with delta={delta}.")
+    return Mesh(best, delta, space, group)
 
 
 def _check_size(space: Space, group: Group, delta: float) -> None:
     """Refuse a mesh that must be too large: its balls have at least the volume of the orbit space."""
-    if not group._fold_support.all():
-        return  # folds lie in fewer dimensions, whose volume is not known; the lattice has a limit of its own
+    if not group._fold_support.all() or not 0 < space.volume < math.inf:
+        return  # the volume of the folds is not known; lattices have a limit of their own
     d = space.intrinsic_dim
     ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(delta)
     least = math.log(space.volume) - math.log(group.order) - ball
@@ -122,41 +133,52 @@ def _check_size(space: Space, group: Group, delta: float) -> None:
         )
 
 
-def _seeds(space: Space, group: Group, delta: float, lattice: str) -> Iterator[Array]:
-    """Yield sets of points that cover the folds of the space within delta, before they are pulled in.
+def _candidates(
+    space: Space, group: Group, delta: float, lattice: str
+) -> Iterator[tuple[float, Callable[[], Iterator[Array]]]]:
+    """Yield (about how many points at least, a maker of seeds) for each kind of lattice.
 
-    The grid is skipped if it has more points per volume than a set already seen has in all.
+    Seeds are points that cover the folds of the space within delta, before they are pulled in.
     """
-    low, high = space.bounds
-    smallest = math.inf
-    if lattice == "best":
-        for seeds in _thin_lattices(space, group, delta):
-            smallest = min(smallest, len(seeds))
-            yield seeds
+    d = space.intrinsic_dim
     if isinstance(space, Box):
-        cells = box_cells(high - low, delta)
-        if _per_orbit(float(np.prod(cells)), group) < smallest:
-            steps = (high - low) / cells
-            walls, levels = group._fold_normals, group._fold_normals @ group.center - (1 + 1e-9) * delta
-            yield lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT)
-    elif _per_orbit(space.volume, group) / cell_volume(space.intrinsic_dim, delta, "cubic") < smallest:
-        yield Region.of(space, group).near_lattice(delta, "cubic", _middle(space, group), LIMIT)
+        low, high = space.bounds
+        yield _per_orbit(math.prod(box_cells(high - low, delta).tolist()), group), partial(_grid, space, group, delta)
+        if lattice == "best" and d in (2, 3):
+            yield 0.0, partial(_centred, space, group, delta)
+            return
+    if lattice == "best":
+        about = _per_orbit(space.volume, group) / cell_volume(d, delta, "A*")
+        yield about, partial(_lattice, space, group, delta, "A*")
+    if not isinstance(space, Box):
+        about = _per_orbit(space.volume, group) / cell_volume(d, delta, "cubic")
+        yield about, partial(_lattice, space, group, delta, "cubic")
 
 
-def _thin_lattices(space: Space, group: Group, delta: float) -> Iterator[Array]:
-    """Yield pieces of lattices thinner than the grid."""
+def _grid(space: Box, group: Group, delta: float) -> Iterator[Array]:
+    """Yield the grid whose cells fill a box."""
     low, high = space.bounds
-    if isinstance(space, Box) and space.dim in (2, 3):
-        for points in centred_lattices(low, high, delta):
-            heights: Array = (points - group.center) @ group._fold_normals.T
-            yield points[(heights >= -(1 + 1e-9) * delta).all(axis=1)]
-        return
+    steps = (high - low) / box_cells(high - low, delta)
+    walls, levels = group._fold_normals, group._fold_normals @ group.center - (1 + 1e-9) * delta
+    yield lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT)
+
+
+def _centred(space: Box, group: Group, delta: float) -> Iterator[Array]:
+    """Yield the centred lattices that fit a box of two or three dimensions."""
+    low, high = space.bounds
+    for points in centred_lattices(low, high, delta):
+        heights: Array = (points - group.center) @ group._fold_normals.T
+        yield points[(heights >= -(1 + 1e-9) * delta).all(axis=1)]
+
+
+def _lattice(space: Space, group: Group, delta: float, kind: str) -> Iterator[Array]:
+    """Yield a lattice about the middle, and the thin one about a few other points too if it is small."""
     region, middle = Region.of(space, group), _middle(space, group)
-    yield region.near_lattice(delta, "A*", middle, LIMIT)
-    if _per_orbit(space.volume, group) / cell_volume(space.intrinsic_dim, delta, "A*") <= SMALL:
-        rng = np.random.default_rng(0)
-        for shift in delta * rng.uniform(-1, 1, (5, space.dim)):
-            yield region.near_lattice(delta, "A*", middle + shift, LIMIT)
+    seeds = region.near_lattice(delta, kind, middle, LIMIT)
+    yield seeds
+    if kind == "A*" and len(seeds) <= SMALL:
+        for shift in delta * np.random.default_rng(0).uniform(-1, 1, (5, space.dim)):
+            yield region.near_lattice(delta, kind, middle + shift, LIMIT)
 
 
 def _middle(space: Space, group: Group) -> Array:
@@ -168,8 +190,10 @@ def _middle(space: Space, group: Group) -> Array:
 
 
 def _per_orbit(volume: float, group: Group) -> float:
-    """Return the volume over the order, which may be too large for a float."""
-    return 0.0 if group.order == math.inf else math.exp(math.log(volume) - math.log(group.order))
+    """Return the volume over the order, which may be too large for a float; 0 if nothing can be said."""
+    if volume in (0.0, math.inf) or group.order == math.inf:
+        return 0.0
+    return math.exp(math.log(volume) - math.log(group.order))
 
 
 def _pulled(seeds: Array, space: Space, group: Group, delta: float) -> tuple[Array, Array, Array, Array]:
@@ -189,7 +213,9 @@ def _pulled(seeds: Array, space: Space, group: Group, delta: float) -> tuple[Arr
             points = pulled
     alive = square >= -1e-12 * delta**2
     rho, alone_rho = (np.sqrt(np.maximum(s[alive], 0.0)) for s in (square, alone_square))
-    return group.fold(points[alive]), rho, group.fold(alone[alive]), alone_rho
+    folded = group.fold(points[alive])
+    same = group.order == 1 and np.array_equal(points[alive], alone[alive])
+    return folded, rho, folded if same else group.fold(alone[alive]), alone_rho
 
 
 def _onto_folds(group: Group, points: Array) -> Array:
@@ -209,6 +235,8 @@ def _thinned(points: Array, rho: Array, twins: Array, twin_rho: Array, delta: fl
     """
     from scipy.spatial import cKDTree
 
+    if (rho >= delta).all() and points is twins:
+        return points  # nothing was pulled or folded
     tree = cKDTree(points)
     slack = 1e-9 * delta
     lists = [

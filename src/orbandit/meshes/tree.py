@@ -8,18 +8,19 @@ diameters of at most 2 delta; each leaf's centre, moved to its nearest point of 
 
 The appendix searches N(x, eps) by taking, for each z in the orbit of x, the one node that holds z among those with
 diameters of at most 2 eps, and all leaves below it. What it returns is within 2 eps of the orbit, and not
-within eps: the confidence bound of an agent that uses it must be wider by eps. What it misses is anything
-across the border of that node, however near (PAPER: "not exact"). The exact search descends into every node
+within eps (if leaves are that fine): the confidence bound of an agent that uses it must be wider by eps. What it
+misses is anything across the border of that node, however near. The exact search descends into every node
 that can hold a point within eps: with m the centre and r the radius of a ball about the node's leaves,
 d_G(x, leaf) >= d_G(x, m) - r. It needs no orbit, so the group may be large or infinite.
 """
 
+import math
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_finite, as_point, as_points
+from orbandit._checks import Array, as_count, as_finite, as_point, as_points
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group
 from orbandit.meshes.mesh import Mesh, as_delta
@@ -64,7 +65,8 @@ class CoveringTree:
         self._high = space.support(self._axes) - self._axes @ self._origin
         self._low = -space.support(-self._axes) - self._axes @ self._origin
         self._cuts = _cuts(self._high - self._low, delta)
-        leaves = space.volume / np.prod(_sides(self._high - self._low, self._cuts))
+        leaf = math.prod(_sides(self._high - self._low, self._cuts).tolist())
+        leaves = space.volume / leaf if leaf > 0 else 0.0  # too small to tell: the tree has a limit of its own
         if leaves > LIMIT:
             raise MeshTooLargeError(
                 f"a tree of coverings of {space!r} with delta={delta:.3g} has at least {leaves:.2g} leaves, more than "
@@ -90,17 +92,23 @@ class CoveringTree:
 
     def diameter(self, depth: int) -> float:
         """Return the diameter of the cells at a depth."""
+        if as_count(depth, "depth", minimum=0) > self.depth:
+            raise InputError(f"`depth <= {self.depth}` must hold, but got depth={depth}.")
         return float(np.linalg.norm(_sides(self._high - self._low, self._cuts[:depth])))
 
     def locate(self, points: npt.ArrayLike) -> npt.NDArray[np.intp] | np.intp:
         """Return the leaf whose cell holds each point, in as many steps as the tree is deep."""
         batch, single = as_points(points, self._space.dim)
-        inside = np.asarray(self._space.contains(batch))
-        if not inside.all():
-            outside = batch[np.flatnonzero(~inside)[0]]
-            raise InputError(f"`points` must lie in {self._space!r}, but got {outside.tolist()}; use `project`.")
+        self._check_inside(batch)
         leaves = np.searchsorted(self._codes, self._descend(self._space.project(batch), self.depth))
         return np.intp(leaves[0]) if single else leaves
+
+    def _check_inside(self, points: Array) -> None:
+        size = max(1.0, float(np.abs(self._space.bounds).max()))
+        inside = np.asarray(self._space.contains(points, tol=1e-9 * size))
+        if not inside.all():
+            outside = points[np.flatnonzero(~inside)[0]]
+            raise InputError(f"`points` must lie in {self._space!r}, but got {outside.tolist()}; use `project`.")
 
     def orbit_neighbors(self, group: Group, point: npt.ArrayLike, radius: float, exact: bool = True) -> Indices:
         """Return the leaves whose points are within `radius` of the orbit of a point, sorted.
@@ -114,27 +122,35 @@ class CoveringTree:
         radius : float
             Positive; for the exact search, distances up to radius (1 + 1e-9) are within it.
         exact : bool
-            False is the search of Appendix F. Its leaves are within 2 radius of the orbit, so that means along
-            them are biased by up to 2 radius: `extra_width(radius)` must be added to a confidence bound. It
-            misses points across the border of the one node it takes for each image, however near they are; it
-            finds all those nearer to an image than that border is.
+            False is the search of Appendix F. Its leaves are within radius + extra_width(radius) of the orbit, at
+            most 2 radius unless radius is below delta, so that means along them are biased by so much, and
+            `extra_width(radius)` must be added to a confidence bound. It misses leaves across the border of the one
+            node it takes for each image, however near they are; it finds all leaves whose cells that node holds.
         """
-        size = as_finite(radius, "radius")
-        if size.ndim != 0 or size <= 0:
-            raise InputError(f"`radius > 0` must hold for one number, but got radius={radius!r}.")
-        center = as_point(point, self._space.dim)
-        return self._within(group, center, float(size)) if exact else self._below(group, center, float(size))
+        if not isinstance(group, Group):
+            raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}; Trivial(dim) is no symmetry.")
+        size, center = _as_radius(radius), as_point(point, self._space.dim)
+        if exact:
+            return self._within(group, center, size)
+        self._check_inside(center[None])
+        return self._below(group, center, size)
 
     def extra_width(self, radius: float) -> float:
-        """Return how much farther than `radius` the approximate search may reach, at most `radius`."""
-        return max(0.0, self.diameter(self._search_depth(radius)) - radius)
+        """Return how much farther than `radius` the approximate search may reach.
+
+        That is at most `radius`, or what the leaves' diameter exceeds it by if they are coarser.
+        """
+        size = _as_radius(radius)
+        return max(0.0, self.diameter(self._search_depth(size)) - size)
 
     def _within(self, group: Group, point: Array, radius: float) -> Indices:
-        reach = radius * (1 + BORDER)
+        reach = radius * (1 + BORDER) + 1e-15
+        # Far from the origin coordinates are coarse: leave room for that wherever a node is dropped.
+        room = reach + 16 * float(np.finfo(np.float64).eps * max(np.abs(self._mesh.points).max(), np.abs(point).max()))
         nodes = np.zeros(1, dtype=np.intp)
         for centers, radii, first in self._levels:
             distances = np.asarray(group.distance(point, centers[nodes]))
-            nodes = nodes[distances <= reach + radii[nodes]]
+            nodes = nodes[distances <= room + radii[nodes]]
             # The children of node i are first[i], ..., first[i + 1] - 1 on the next level.
             counts = first[nodes + 1] - first[nodes]
             nodes = np.repeat(first[nodes] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
@@ -222,6 +238,13 @@ class CoveringTree:
             high = np.maximum.reduceat(points, starts, axis=0)
             levels.append(((low + high) / 2, np.linalg.norm(high - low, axis=1) / 2, first))
         return levels
+
+
+def _as_radius(radius: float) -> float:
+    size = as_finite(radius, "radius")
+    if size.ndim != 0 or size <= 0:
+        raise InputError(f"`radius > 0` must hold for one number, but got radius={radius!r}.")
+    return float(size)
 
 
 def _cuts(sides: Array, delta: float) -> list[int]:

@@ -1,5 +1,6 @@
 """Box: independent bounds on every coordinate."""
 
+import math
 from typing import final
 
 import numpy as np
@@ -60,7 +61,7 @@ class Box(Space):
     @property
     def volume(self) -> float:
         """Product of the sides."""
-        return float(np.prod(self._high - self._low))
+        return float(math.prod((self._high - self._low).tolist()))
 
     @property
     def diameter(self) -> float:

@@ -154,14 +154,18 @@ class ByMetric(Search):
         """Measure a few points at a time against the shell of mesh points about their distance from the centre."""
         norms = np.linalg.norm(points - self._group.center, axis=1)
         lists: list[Indices] = [np.empty(0, dtype=np.int32)] * len(points)
-        for rows in np.array_split(np.argsort(norms), max(1, len(points) // 32)):
-            if not len(rows):
-                continue
-            first = np.searchsorted(self._norms, norms[rows].min() - self._reach)
-            last = np.searchsorted(self._norms, norms[rows].max() + self._reach, side="right")
+        shell = self._reach + 1e-14 * max(self._norms[-1], norms.max(initial=0.0))  # lengths are rounded
+
+        def job(rows: npt.NDArray[np.intp]) -> None:
+            first = np.searchsorted(self._norms, norms[rows].min() - shell)
+            last = np.searchsorted(self._norms, norms[rows].max() + shell, side="right")
             distances = np.asarray(self._group.distance(points[rows], self._points[first:last]))
             for row, near in zip(rows, distances <= self._reach, strict=True):
                 lists[row] = np.sort(self._order[first:last][near]).astype(np.int32)
+
+        if len(points):
+            with ThreadPoolExecutor(cpu_count() or 1) as pool:
+                list(pool.map(job, np.array_split(np.argsort(norms), max(1, len(points) // 32))))
         return _pointers([len(one) for one in lists]), np.concatenate([*lists, np.empty(0, dtype=np.int32)])
 
 

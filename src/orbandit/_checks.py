@@ -69,6 +69,14 @@ def as_count(value: Any, name: str, minimum: int = 1) -> int:
     return count
 
 
+def as_positive(value: float, name: str) -> float:
+    """Return `value` as a finite, positive float."""
+    number = as_finite(value, name)
+    if number.ndim != 0 or number <= 0:
+        raise InputError(f"`{name} > 0` must hold for one number, but got {name}={_shown(value)}.")
+    return float(number)
+
+
 def as_tolerance(value: float, name: str = "tol") -> float:
     """Return `value` as a finite, non-negative float."""
     number = as_finite(value, name)

@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, frozen
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_positive, frozen
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.spaces import Space
@@ -51,7 +51,7 @@ class Mesh:
         for part in (space, group):
             if part is not None and part.dim != array.shape[1]:
                 raise InputError(f"points of dimension {array.shape[1]} do not fit {part!r} of {part.dim}.")
-        self._points, self._delta = frozen(array), as_delta(delta)
+        self._points, self._delta = frozen(array), as_positive(delta, "delta")
         self._space, self._group = space, group
 
     def __len__(self) -> int:
@@ -141,11 +141,3 @@ class Mesh:
         step = max(1, 4_000_000 // len(self))
         chunks = np.split(folded, range(step, len(folded), step))
         return np.concatenate([np.asarray(group.distance(c, self._points)).min(axis=1) for c in chunks])
-
-
-def as_delta(delta: float) -> float:
-    """Return delta as a positive float."""
-    number = as_finite(delta, "delta")
-    if number.ndim != 0 or number <= 0:
-        raise InputError(f"`delta > 0` must hold for one number, but got delta={delta!r}.")
-    return float(number)

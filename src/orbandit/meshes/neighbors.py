@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_finite, as_points
+from orbandit._checks import Array, as_points, as_tolerance
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.meshes.mesh import Mesh
@@ -74,10 +74,7 @@ def search(mesh: Mesh, group: Group | None, radius: float, share: float = 1.0) -
         raise InputTypeError(f"`group` must be one of ob.groups or None, but got {group!r}.")
     if group is not None and group.dim != mesh.dim:
         raise InputError(f"{group!r} acts in dimension {group.dim}, but the mesh has {mesh.dim}.")
-    size = as_finite(radius, "radius")
-    if size.ndim != 0 or size < 0:
-        raise InputError(f"`radius >= 0` must hold for one number, but got radius={radius!r}.")
-    reach = share * (float(size) * (1 + BORDER) + 1e-15)
+    reach = share * (as_tolerance(radius, "radius") * (1 + BORDER) + 1e-15)
     if group is None or group.is_reflection:
         return ByFold(mesh, group, reach)
     if group.order <= FEW:

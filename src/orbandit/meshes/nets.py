@@ -19,11 +19,11 @@ from functools import partial
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, as_positive
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group, Trivial
 from orbandit.meshes.lattices import box_cells, cell_volume, centred_lattices, lattice_points
-from orbandit.meshes.mesh import Mesh, as_delta
+from orbandit.meshes.mesh import Mesh
 from orbandit.meshes.region import Region
 from orbandit.spaces import Box, Space
 
@@ -96,7 +96,7 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
         raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
     if lattice not in ("best", "cubic"):
         raise InputError(f"`lattice` must be 'best' or 'cubic', but got {lattice!r}.")
-    delta = as_delta(delta)
+    delta = as_positive(delta, "delta")
     symmetry = group or Trivial(space.dim)
     low, high = space.bounds
     middle = symmetry.fold(space.project((low + high) / 2))

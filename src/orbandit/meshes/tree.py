@@ -20,10 +20,10 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, as_point, as_points
+from orbandit._checks import Array, as_count, as_point, as_points, as_positive
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group
-from orbandit.meshes.mesh import Mesh, as_delta
+from orbandit.meshes.mesh import Mesh
 from orbandit.meshes.neighbors import BORDER, Indices
 from orbandit.spaces import Space
 
@@ -59,7 +59,7 @@ class CoveringTree:
     def __init__(self, space: Space, delta: float) -> None:
         if not isinstance(space, Space):
             raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
-        delta = as_delta(delta)
+        delta = as_positive(delta, "delta")
         self._space = space
         self._origin, self._axes = space._frame()
         self._high = space.support(self._axes) - self._axes @ self._origin
@@ -129,7 +129,7 @@ class CoveringTree:
         """
         if not isinstance(group, Group):
             raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}; Trivial(dim) is no symmetry.")
-        size, center = _as_radius(radius), as_point(point, self._space.dim)
+        size, center = as_positive(radius, "radius"), as_point(point, self._space.dim)
         if exact:
             return self._within(group, center, size)
         self._check_inside(center[None])
@@ -140,7 +140,7 @@ class CoveringTree:
 
         That is at most `radius`, or what the leaves' diameter exceeds it by if they are coarser.
         """
-        size = _as_radius(radius)
+        size = as_positive(radius, "radius")
         return max(0.0, self.diameter(self._search_depth(size)) - size)
 
     def _within(self, group: Group, point: Array, radius: float) -> Indices:
@@ -238,13 +238,6 @@ class CoveringTree:
             high = np.maximum.reduceat(points, starts, axis=0)
             levels.append(((low + high) / 2, np.linalg.norm(high - low, axis=1) / 2, first))
         return levels
-
-
-def _as_radius(radius: float) -> float:
-    size = as_finite(radius, "radius")
-    if size.ndim != 0 or size <= 0:
-        raise InputError(f"`radius > 0` must hold for one number, but got radius={radius!r}.")
-    return float(size)
 
 
 def _cuts(sides: Array, delta: float) -> list[int]:

@@ -6,8 +6,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, as_point, frozen
-from orbandit.errors import InputError
+from orbandit._checks import Array, as_count, as_point, as_positive, frozen
 from orbandit.spaces.base import Space
 
 
@@ -36,10 +35,7 @@ class Ball(Space):
 
     def __init__(self, dim: int, radius: float = 1.0, center: npt.ArrayLike | None = None) -> None:
         dim = as_count(dim, "dim")
-        size = as_finite(radius, "radius")
-        if size.ndim != 0 or size <= 0:
-            raise InputError(f"`radius > 0` must hold for one number, but got radius={radius!r}.")
-        self._radius = float(size)
+        self._radius = as_positive(radius, "radius")
         self._center = frozen(np.zeros(dim) if center is None else as_point(center, dim, "center"))
 
     def __repr__(self) -> str:

@@ -259,3 +259,36 @@ def test_a_mesh_too_large_is_refused_before_the_work_starts():
         M.net(S.Box(0, 1, dim=6), 0.05)
     with pytest.raises(MeshTooLargeError):
         M.quotient_net(S.Ball(30), G.Orthogonal(3, 10), 0.1)
+
+
+@pytest.mark.parametrize("delta", [1.2, 0.8, 0.6])
+@pytest.mark.parametrize("dim", [9, 20])
+def test_many_exchangeable_coordinates_need_few_points(dim, delta):
+    space, group = ob.spaces.Box(0.0, 1.0, dim=dim), ob.groups.Symmetric(dim)
+    mesh = ob.meshes.quotient_net(space, group, delta)
+    cells = math.ceil(math.sqrt(dim) / (2 * delta) - 1e-9)
+    assert len(mesh) <= math.comb(dim + cells - 1, dim)  # sorted points of the grid
+    points = np.vstack(
+        [space.sample(2000, 0), space.project(9 * np.random.default_rng(1).standard_normal((2000, dim)))]
+    )
+    assert mesh.distances(points).max() <= delta
+
+
+def test_a_grid_is_folded_under_signs_and_blocks():
+    box = ob.spaces.Box(-1.0, 1.0, dim=4)
+    for group in (ob.groups.SignedPermutation(4), ob.groups.BlockPermutation(2, 2), ob.groups.CyclicShift(4)):
+        mesh = ob.meshes.quotient_net(box, group, 0.5)
+        assert box.contains(mesh.points).all()
+        assert np.asarray(group.distance(box.sample(2000, 0), mesh.points)).min(axis=1).max() <= 0.5
+        assert mesh.packing_radius() > 0.1  # no orbit twice
+
+
+def test_the_nearest_point_is_the_nearest_in_the_orbit_metric():
+    rng = np.random.default_rng(0)
+    for group in (ob.groups.Symmetric(3), ob.groups.CyclicShift(3), ob.groups.Trivial(3)):
+        mesh = ob.meshes.Mesh(rng.random((40, 3)), 0.2, group=group)
+        points = rng.random((30, 3))
+        distances = np.asarray(group.distance(points, mesh.points))
+        np.testing.assert_array_equal(mesh.nearest(points), distances.argmin(axis=1))
+        np.testing.assert_allclose(mesh.distances(points), distances.min(axis=1))
+        assert mesh.nearest(points[0]) == distances[0].argmin()

@@ -1,14 +1,18 @@
 """Mesh: finitely many points that stand for a space, or for its orbits, at a scale delta."""
 
-from typing import final
+from functools import cached_property
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_positive, frozen
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_points, as_positive, frozen
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.spaces import Space
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 
 @final
@@ -118,10 +122,7 @@ class Mesh:
             return float("inf")
         group = self._group or Trivial(self.dim)
         if group.is_reflection:
-            from scipy.spatial import cKDTree
-
-            folded = group.fold(self._points)
-            second = np.asarray(cKDTree(folded).query(folded, k=2)[0])[:, 1]
+            second = np.asarray(self._folds.query(self._folds.data, k=2)[0])[:, 1]
             return float(second.min() / 2)
         least = np.inf
         for start in range(0, len(self), 256):
@@ -132,12 +133,39 @@ class Mesh:
 
     def distances(self, points: npt.ArrayLike) -> Array:
         """Return the distance of each point of a batch (m, dim) to the mesh."""
-        group = self._group or Trivial(self.dim)
-        folded = np.atleast_2d(group.fold(points))
-        if group.is_reflection:
-            from scipy.spatial import cKDTree
+        return self._nearest(np.atleast_2d(as_finite(points, "points")))[0]
 
-            return np.asarray(cKDTree(group.fold(self._points)).query(folded)[0])
+    def nearest(self, points: npt.ArrayLike) -> npt.NDArray[np.intp] | np.intp:
+        """Return the index of the mesh point nearest to each point (to its orbit, with a group).
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> mesh = ob.meshes.Mesh([[0.1, 0.9], [0.5, 0.5]], delta=0.3, group=ob.groups.Symmetric(2))
+        >>> mesh.nearest([[1.0, 0.2], [0.4, 0.4]]).tolist()
+        [0, 1]
+        """
+        batch, single = as_points(points, self.dim)
+        indices = self._nearest(batch)[1]
+        return indices[0] if single else indices
+
+    def _nearest(self, points: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+        """Return the distances and indices of the nearest mesh points."""
+        group = self._group or Trivial(self.dim)
+        if group.is_reflection:
+            distances, indices = self._folds.query(group.fold(points))
+            return np.asarray(distances), np.asarray(indices, dtype=np.intp)
         step = max(1, 4_000_000 // len(self))
-        chunks = np.split(folded, range(step, len(folded), step))
-        return np.concatenate([np.asarray(group.distance(c, self._points)).min(axis=1) for c in chunks])
+        chunks = np.split(points, range(step, len(points), step))
+        rows = [np.asarray(group.distance(chunk, self._points)) for chunk in chunks]
+        return (
+            np.concatenate([row.min(axis=1) for row in rows]),
+            np.concatenate([row.argmin(axis=1) for row in rows]),
+        )
+
+    @cached_property
+    def _folds(self) -> "cKDTree":
+        """The folded points of the mesh, for searches under a reflection group."""
+        from scipy.spatial import cKDTree
+
+        return cKDTree((self._group or Trivial(self.dim)).fold(self._points))

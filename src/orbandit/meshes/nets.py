@@ -33,6 +33,10 @@ LIMIT = 5_000_000
 SMALL = 20_000
 """Lattices with so few points near the space are tried about several anchors, and the best is kept."""
 
+HIGH = 8
+"""In more dimensions only a grid that the group preserves is tried, if there is one: others are cut at walls that
+most of their points are near to, and take too long."""
+
 
 def net(space: Space, delta: float, lattice: str = "best") -> Mesh:
     """Return a mesh with every point of the space within `delta` of a mesh point, all of them in the space.
@@ -103,7 +107,9 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
     if min(space._farthest(middle), space.diameter) <= delta:
         return Mesh(middle[None], delta, space, group)
     _check_size(space, symmetry, delta)
-    best, refusal = None, None
+    best, refusal = _invariant_grid(space, symmetry, delta), None
+    if best is not None and space.intrinsic_dim > HIGH:
+        return Mesh(best, delta, space, group)
     for about, make in _candidates(space, symmetry, delta, lattice):
         if best is not None and about >= len(best):
             continue
@@ -161,6 +167,32 @@ def _grid(space: Box, group: Group, delta: float) -> Iterator[Array]:
     steps = (high - low) / box_cells(high - low, delta)
     walls, levels = group._fold_normals, group._fold_normals @ group.center - (1 + 1e-9) * delta
     yield lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT)
+
+
+def _invariant_grid(space: Space, group: Group, delta: float) -> Array | None:
+    """Return representatives of a grid in a box that the group maps onto itself; None if there is no such grid.
+
+    For v the grid point nearest to x, fold(v) is a grid point too, and d_G(x, fold(v)) <= ||x - v|| <= delta: nothing
+    needs to be pulled or thinned. The generators must permute coordinates, up to signs.
+    """
+    moves = np.abs(np.concatenate([group.generators, np.eye(space.dim)[None]]))
+    if group.order == 1 and space.dim <= HIGH:  # the grid that is tried anyway
+        return None
+    if not isinstance(space, Box) or not np.isclose(moves, moves.round(), atol=1e-9).all():
+        return None
+    low, high = space.bounds
+    cells = box_cells(high - low, delta)
+    for _ in range(space.dim):  # equal along the orbits of coordinates
+        cells = np.maximum(cells, (moves.round() * cells).max(axis=(0, 2)))
+    steps = (high - low) / cells
+    walls = group._fold_normals
+    levels = walls @ group.center - 1e-9 * steps.max()
+    try:
+        folds = group.fold(lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT))
+    except MeshTooLargeError:
+        return None
+    _, first = np.unique(((folds - low) / steps).round(3), axis=0, return_index=True)
+    return folds[np.sort(first)]
 
 
 def _centred(space: Box, group: Group, delta: float) -> Iterator[Array]:
@@ -238,12 +270,13 @@ def _thinned(points: Array, rho: Array, twins: Array, twin_rho: Array, delta: fl
     if (rho >= delta).all() and points is twins:
         return points  # nothing was pulled or folded
     tree = cKDTree(points)
-    slack = 1e-9 * delta
-    lists = [
-        tree.query_ball_point(places, np.maximum(delta - radii, 0.0) + slack)
-        for places, radii in ((points, rho), (twins, twin_rho))
-    ]
+    reach, twin_reach = (np.maximum(delta - radii, 0.0) + 1e-9 * delta for radii in (rho, twin_rho))
     kept = np.zeros(len(points), dtype=bool)
-    for i in np.argsort(-rho, kind="stable"):
-        kept[i] = not (kept[lists[0][i]].any() or kept[lists[1][i]].any())
+    order = np.argsort(-rho, kind="stable")
+    for some in np.split(order, range(2_000, len(order), 2_000)):  # all lists at once may not fit into memory
+        near, twins_near = (
+            tree.query_ball_point(places[some], radii[some]) for places, radii in ((points, reach), (twins, twin_reach))
+        )
+        for i, here, there in zip(some, near, twins_near, strict=True):
+            kept[i] = not (kept[here].any() or kept[there].any())
     return points[kept]

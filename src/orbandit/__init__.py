@@ -4,17 +4,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orbandit import errors, groups, meshes, reports, spaces
+    from orbandit import agents, errors, experiments, groups, meshes, problems, reports, spaces
+    from orbandit.experiments.simulate import simulate
     from orbandit.groups.check import check_symmetry
+    from orbandit.optimize import maximize, minimize
 
-__all__ = ["__version__", "check_symmetry", "errors", "groups", "meshes", "reports", "spaces"]
+__all__ = [
+    "__version__",
+    "agents",
+    "check_symmetry",
+    "errors",
+    "experiments",
+    "groups",
+    "maximize",
+    "meshes",
+    "minimize",
+    "problems",
+    "reports",
+    "simulate",
+    "spaces",
+]
 
 _HOMES = {
+    "agents": "orbandit.agents",
     "check_symmetry": "orbandit.groups.check",
     "errors": "orbandit.errors",
+    "experiments": "orbandit.experiments",
     "groups": "orbandit.groups",
+    "maximize": "orbandit.optimize",
     "meshes": "orbandit.meshes",
+    "minimize": "orbandit.optimize",
+    "problems": "orbandit.problems",
     "reports": "orbandit.reports",
+    "simulate": "orbandit.experiments.simulate",
     "spaces": "orbandit.spaces",
 }
 

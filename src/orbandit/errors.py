@@ -1,9 +1,12 @@
 """What orbandit raises: every error is an `OrbanditError`, and a built-in kind such as `ValueError` besides."""
 
+from typing import Any
+
 __all__ = [
     "GroupTooLargeError",
     "InputError",
     "InputTypeError",
+    "MeasurementError",
     "MeshTooLargeError",
     "MissingExtraError",
     "NoDomainError",
@@ -33,6 +36,22 @@ class NoDomainError(OrbanditError, ValueError):
 
 class MeshTooLargeError(OrbanditError, ValueError):
     """A mesh, or the graph on it, would not fit into memory; the message says how large it would be."""
+
+
+class MeasurementError(OrbanditError, RuntimeError):
+    """The function that measures a point failed there.
+
+    Attributes
+    ----------
+    point : (dim,) array
+        Where it failed.
+    history : History
+        All measurements before that; pass it to the next call as `history` to go on.
+    """
+
+    def __init__(self, message: str, point: Any, history: Any) -> None:
+        super().__init__(message)
+        self.point, self.history = point, history
 
 
 class MissingExtraError(OrbanditError, ImportError):

@@ -27,6 +27,7 @@ from orbandit._checks import (
     as_points,
     frozen,
 )
+from orbandit._recipes import Recipe
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
 from orbandit.groups.closure import TOLERANCE, close_points, generic_point
 from orbandit.groups.domain import Domain, dirichlet_normals
@@ -38,7 +39,7 @@ LIMIT = 100_000
 """Most group elements, or points of an orbit, that are listed unless the caller allows more."""
 
 
-class Group(ABC):
+class Group(Recipe, ABC):
     """A group of isometries of R^dim that fix a centre.
 
     The private hooks act about the origin. They are the protocol between this package's layers: meshes ask in

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, RandomLike, as_count, as_generator, as_points, as_tolerance
+from orbandit._recipes import Recipe
 
 BoolArray = npt.NDArray[np.bool_]
 
 
-class Space(ABC):
+class Space(Recipe, ABC):
     """A compact convex set of points.
 
     A batch of points has shape (m, dim); a single point (dim,) is accepted wherever a batch is, and then

@@ -1,0 +1,11 @@
+"""Who chooses: agents that ask for points and learn from their rewards, one algorithm per file."""
+
+from orbandit.agents.base import Agent
+from orbandit.agents.elimination import SideObservationElimination
+from orbandit.agents.orbit_ucb1 import OrbitUCB1
+from orbandit.agents.ucb1 import UCB1
+from orbandit.agents.ucbn import UCBN
+from orbandit.agents.uniform_mesh import UniformMesh
+from orbandit.agents.uniform_mesh_n import UniformMeshN
+
+__all__ = ["UCB1", "UCBN", "Agent", "OrbitUCB1", "SideObservationElimination", "UniformMesh", "UniformMeshN"]

@@ -1,0 +1,187 @@
+"""The protocol of an agent: ask for a point, tell its reward, recommend the best.
+
+    point = agent.ask()
+    agent.tell(point, reward)
+
+Feedback may come late and in any order, and for points that were never asked for. Whatever an agent refuses, it
+refuses before its state changes. Inside, rewards are scaled to [0, 1].
+"""
+
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator
+from orbandit.agents import files
+from orbandit.errors import InputError, InputTypeError
+
+Seed = RandomLike | None
+"""What seeds an agent's stream: an int, a SeedSequence, a Generator to draw from, or None for a fresh one."""
+
+FIRST_HORIZON = 64
+"""The horizon of the first epoch of an agent without one; each epoch doubles it."""
+
+
+class Agent(ABC):
+    """Chooses points, learns from noisy rewards."""
+
+    _rng: np.random.Generator
+    _horizon: int | None
+    _goal: int
+    _rounds: int
+
+    _configure: Callable[..., None]
+    """Check and keep the settings; everything else is state."""
+
+    def _configure_common(self, *, horizon: int | None, reward_range: tuple[float, float]) -> None:
+        self._horizon = None if horizon is None else as_count(horizon, "horizon")
+        self._low, self._high = as_range(reward_range)
+        self._span = self._high - self._low
+        self._goal = self._horizon or FIRST_HORIZON
+        self._rounds = 0
+
+    def __repr__(self) -> str:
+        horizon = "anytime" if self._horizon is None else f"horizon={self._horizon}"
+        return f"<{type(self).__name__}: {self.n_arms} arms, {horizon}, {self._rounds} rounds told>"
+
+    @property
+    def rounds(self) -> int:
+        """Number of rewards told so far."""
+        return self._rounds
+
+    @property
+    @abstractmethod
+    def n_arms(self) -> int:
+        """Number of arms to choose from now."""
+
+    @property
+    def horizon(self) -> int | None:
+        """The number of rounds planned for, or None."""
+        return self._horizon
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward."""
+        return self._low, self._high
+
+    @abstractmethod
+    def ask(self) -> Any:
+        """Return the point to try next."""
+
+    @abstractmethod
+    def tell(self, point: Any, reward: float) -> None:
+        """Learn the reward of a point, asked for or not."""
+
+    @abstractmethod
+    def recommend(self) -> Any:
+        """Return the best point by what is known now; changes nothing."""
+
+    @abstractmethod
+    def estimate(self, point: Any) -> float:
+        """Return the mean reward to expect at a point, NaN if nothing is known of it."""
+
+    @abstractmethod
+    def forget(self, point: Any) -> None:
+        """Take back an ask that will never be answered, as after a failed measurement."""
+
+    def ask_batch(self, k: int) -> npt.NDArray[Any]:
+        """Return k points to try at once, one to a row; each takes the ones before it into account."""
+        return np.array([self.ask() for _ in range(as_count(k, "k"))])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the agent to a file, in one step; `load` goes on exactly where it was."""
+        settings, state, arrays = self._frozen()
+        header = {
+            "agent": type(self).__name__,
+            "settings": settings,
+            "state": {"rounds": self._rounds, "goal": self._goal, **state},
+            "stream": files.stream_state(self._rng),
+        }
+        files.write(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the agent that was saved in a file; the file is checked, and nothing in it is run.
+
+        `Agent.load` takes a file of any agent of this package, a class only its own.
+        """
+        header, arrays = files.read(path)
+        name = header.get("agent")
+        kind = next((known for known in _kinds(cls) if known.__name__ == name), None)
+        if kind is None:
+            raise InputError(f"{os.fspath(path)} holds a {name}, not a {cls.__name__}; use {name}.load or Agent.load.")
+        agent: Self = object.__new__(kind)
+        try:
+            agent._configure(**header["settings"])
+            state = header["state"]
+            agent._rng = files.stream(header["stream"])
+            agent._rounds = as_count(state.pop("rounds"), "rounds", minimum=0)
+            agent._goal = as_count(state.pop("goal"), "goal")
+            agent._thaw(state, arrays)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+            raise InputError(f"{os.fspath(path)} holds no valid {name} ({error}).") from error
+        return agent
+
+    @abstractmethod
+    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], files.Arrays]:
+        """Return the settings for `_configure`, what else is to be remembered, and the arrays of the state."""
+
+    @abstractmethod
+    def _thaw(self, state: dict[str, Any], arrays: files.Arrays) -> None:
+        """Set the state that `_frozen` returned, checked."""
+
+    def _scaled(self, reward: float) -> float:
+        """Return a reward scaled to [0, 1]."""
+        value = reward if type(reward) is float else as_number(reward, "reward")
+        if self._low <= value <= self._high:
+            return (value - self._low) / self._span
+        if not math.isfinite(value):
+            raise InputError(
+                f"`reward` must be finite, but got {value}; leave a failed measurement out, or `forget` it."
+            )
+        raise InputError(
+            f"`reward` must lie in [{self._low:g}, {self._high:g}], but got {value:g}; pass `reward_range=(low, high)`."
+        )
+
+    def _unscaled(self, values: Array) -> Array:
+        """Return scaled values in the units of rewards."""
+        return np.asarray(self._low + self._span * values)
+
+    @property
+    def _log_horizon(self) -> float:
+        """Log n, for n the horizon or that of the present epoch."""
+        return math.log(max(self._goal, 2))
+
+
+def as_stream(seed: Seed) -> np.random.Generator:
+    """Return the generator that a seed stands for."""
+    return np.random.default_rng() if seed is None else as_generator(seed)
+
+
+def as_number(value: Any, name: str) -> float:
+    """Return one real number, NaN and infinity included."""
+    try:
+        number = np.asarray(value)
+        if number.dtype.kind not in "biuf" or number.ndim != 0:
+            raise TypeError
+        return float(number)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"`{name}` must be one number, but got {value!r}.") from error
+
+
+def as_range(reward_range: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of a range of rewards."""
+    ends = as_finite(reward_range, "reward_range")
+    if ends.shape != (2,) or not ends[0] < ends[1] or not math.isfinite(ends[1] - ends[0]):
+        raise InputError(f"`reward_range` must be (low, high) with low < high, but got {reward_range!r}.")
+    return float(ends[0]), float(ends[1])
+
+
+def _kinds(cls: type[Agent]) -> list[type[Any]]:
+    """Return the class and all that derive from it."""
+    return [cls, *(kind for child in cls.__subclasses__() for kind in _kinds(child))]

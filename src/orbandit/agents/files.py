@@ -1,0 +1,165 @@
+"""Agents in files: a zip of plain NumPy arrays and one JSON header, readable by `numpy.load`, never a pickle.
+
+Files may come from strangers. Nothing in them is run: classes are looked up among this package's own, arrays hold
+numbers only and are no larger than the file, and whoever reads them checks their values.
+"""
+
+import io
+import json
+import math
+import os
+import secrets
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit import groups, spaces
+from orbandit.errors import InputError
+from orbandit.meshes import Mesh
+
+FORMAT = "orbandit agent"
+VERSION = 1
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+HOMES: dict[str, tuple[Any, type]] = {"space": (spaces, spaces.Space), "group": (groups, groups.Group)}
+"""Where the classes named in a file are looked up."""
+
+
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
+    """Write a file in one step: readers see the old one or the new one, and a crash leaves the old."""
+    target = Path(path)
+    packed = dict(arrays)
+    marked = {"format": FORMAT, "version": VERSION, **_packed(header, packed)}
+    packed["header"] = np.frombuffer(json.dumps(marked).encode(), dtype=np.uint8)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    try:
+        with temporary.open("xb") as file:
+            np.savez(file, **packed)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of a file that `write` made."""
+    try:
+        arrays = _arrays(Path(path))
+        header = json.loads(bytes(arrays.pop("header")))
+        if header.pop("format") != FORMAT:
+            raise ValueError("its header names another format")
+        version = header.pop("version")
+        if not isinstance(version, int) or version < 1:
+            raise ValueError(f"version {version!r}")
+    except (ValueError, KeyError, TypeError, EOFError, AttributeError, RecursionError, zipfile.BadZipFile) as error:
+        raise InputError(f"{os.fspath(path)} is not a whole file saved by an agent ({error}).") from error
+    if version > VERSION:
+        raise InputError(
+            f"{os.fspath(path)} has version {version}, but this orbandit reads up to {VERSION}; upgrade orbandit."
+        )
+    try:
+        return _unpacked(header, arrays), arrays
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{os.fspath(path)} describes what cannot be made: {error}") from error
+
+
+def stream_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the state of a generator."""
+    return dict(rng.bit_generator.state)
+
+
+def stream(state: dict[str, Any]) -> np.random.Generator:
+    """Return a generator with a state that `stream_state` returned."""
+    kinds: list[Any] = [getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")]
+    bits = {kind.__name__: kind for kind in kinds}[state["bit_generator"]](0)
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _arrays(path: Path) -> Arrays:
+    whole = path.stat().st_size
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if info.compress_type != zipfile.ZIP_STORED or info.file_size > whole:
+                raise ValueError(f"its part {info.filename!r} is compressed or longer than the file")
+            arrays[info.filename.removesuffix(".npy")] = _array(archive.read(info))
+    return arrays
+
+
+def _array(data: bytes) -> npt.NDArray[Any]:
+    """Read a .npy file whose length is that of its numbers, before any memory is set aside for them."""
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array of another version of NumPy's format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in "biuf" or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+        raise ValueError(f"an array of type {dtype} and shape {shape} in {len(data)} bytes")
+    flat = np.frombuffer(data, dtype, offset=file.tell())
+    return flat.reshape(shape, order="F" if fortran else "C").copy()
+
+
+def _packed(value: Any, arrays: Arrays) -> Any:
+    """Return `value` as JSON can hold it, with arrays put aside under a name."""
+    if isinstance(value, np.ndarray):
+        name = f"header.{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {key: _packed(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_packed(item, arrays) for item in value]
+    if isinstance(value, Mesh):
+        parts = {"points": value.points, "delta": value.delta, "space": value.space, "group": value.group}
+        return {"mesh": _packed(parts, arrays)}
+    if isinstance(value, spaces.Space | groups.Group):
+        kind = "space" if isinstance(value, spaces.Space) else "group"
+        if not _is_known(kind, type(value).__name__, type(value)):
+            raise InputError(f"only spaces and groups of this package can be saved, but the agent has {value!r}.")
+        args, kwargs = value._recipe
+        recipe = {"name": type(value).__name__, "args": args, "kwargs": kwargs}
+        if isinstance(value, groups.Group):
+            recipe["center"] = value.center
+        return {kind: _packed(recipe, arrays)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputError(f"an agent with {value!r} among its arguments cannot be saved.")
+
+
+def _unpacked(value: Any, arrays: Arrays) -> Any:
+    """Undo `_packed`; tuples come back as lists."""
+    if isinstance(value, list):
+        return [_unpacked(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"array"}:
+        return arrays.pop(value["array"])
+    items = {key: _unpacked(item, arrays) for key, item in value.items()}
+    if set(items) == {"mesh"}:
+        return Mesh(**items["mesh"])
+    for kind in HOMES:
+        if set(items) == {kind}:
+            return _made(kind, **items[kind])
+    return items
+
+
+def _made(kind: str, name: str, args: list[Any], kwargs: dict[str, Any], center: Any = None) -> Any:
+    """Make a space or a group by its name, which must be one of this package's."""
+    home, _ = HOMES[kind]
+    maker: Any = getattr(home, name, None)
+    if not _is_known(kind, name, maker):
+        raise ValueError(f"{name!r} is no {kind} of this package")
+    made = maker(*args, **kwargs)
+    return made if center is None or np.array_equal(made.center, center) else made.centered(center)
+
+
+def _is_known(kind: str, name: str, maker: object) -> bool:
+    home, base = HOMES[kind]
+    return name in home.__all__ and getattr(home, name) is maker and isinstance(maker, type) and issubclass(maker, base)

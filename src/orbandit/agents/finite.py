@@ -1,0 +1,263 @@
+"""FiniteAgent: what agents on finitely many arms share; each names its arms, its index and who learns from whom.
+
+Arms are numbered by priority, random and drawn once, so that ties of the index go to the lowest number. An ask is
+pending until it is told or forgotten: it counts as an observation in the confidence radius, though not in the mean. The
+last ask is made pending only when the next one comes, so that asking and telling in turn costs one update.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit._kernels.arms import ArmArray
+from orbandit.agents.base import Agent
+from orbandit.agents.files import Arrays
+from orbandit.agents.neighborhoods import Neighborhoods
+from orbandit.agents.table import UCB, Table
+from orbandit.errors import InputError
+
+ELSEWHERE = -1
+"""The arm of an ask that was made of arms that are no more."""
+
+
+class FiniteAgent(Agent):
+    """Plays the arm with the largest index, kept in a tournament."""
+
+    _table: Table
+    _order: npt.NDArray[np.intp]
+    _lists: Neighborhoods | None
+    _asked: dict[Any, list[int]]
+    _last: tuple[Any, int] | None
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms to choose from now."""
+        return len(self._table)
+
+    def ask(self) -> Any:
+        """Return the point to try next: the arm with the largest index."""
+        self._settle()
+        arm = self._leader()
+        point = self._point(arm)
+        self._last = (self._key(point), arm)
+        return point
+
+    def tell(self, point: Any, reward: float) -> None:
+        """Learn the reward of a point, asked for or not.
+
+        Parameters
+        ----------
+        point
+            Any point of the space. As `ask` returned it, it answers that ask; otherwise it is data from elsewhere.
+        reward : float
+            Within `reward_range`.
+        """
+        value = self._scaled(reward)
+        key = self._key(point)
+        if self._last is not None and self._last[0] == key:
+            arm, released = self._last[1], 0.0
+            self._last = None
+        elif key in self._asked:
+            arm, released = self._asked[key][0], 1.0
+        else:
+            arm, released = ELSEWHERE, 0.0
+        if arm == ELSEWHERE:
+            self._observe_elsewhere(point, value, released)
+        elif self._lists is None:
+            self._table.observe_own(arm, value, released)
+        else:
+            self._table.observe(self._lists.of(arm), arm, value, released)
+        if released:
+            self._release(key)
+        self._rounds += 1
+        if self._rounds >= self._goal:
+            self._advance()
+
+    def recommend(self) -> Any:
+        """Return the best point by what is known now: the arm with the largest lower confidence bound."""
+        return self._point(self._table.best)
+
+    def estimate(self, point: Any) -> float:
+        """Return the mean reward observed of the arm nearest to a point, NaN if there is none."""
+        return float(self._unscaled(self._table.means[self._nearest(point)]))
+
+    def forget(self, point: Any) -> None:
+        """Take back an ask that will never be answered, as after a failed measurement."""
+        key = self._key(point)
+        if self._last is not None and self._last[0] == key:
+            self._last = None
+        elif key in self._asked:
+            self._table.expect(self._learners(self._asked[key][0], point), -1.0)
+            self._release(key)
+        else:
+            raise InputError(f"only a point that was asked for and not told can be forgotten, but got {point!r}.")
+
+    def means(self) -> Array:
+        """Return the mean reward observed of each arm, NaN where there is none."""
+        return self._by_arm(self._unscaled(self._table.means))
+
+    def counts(self) -> Array:
+        """Return the number of observations of each arm."""
+        return self._by_arm(self._table.counts)
+
+    def upper_bounds(self) -> Array:
+        """Return for each arm a bound on the mean reward of all it stands for: the index of the paper.
+
+        That is mean + sqrt(2 log n / O), and what the observations may be biased by; infinite without observations.
+        """
+        upper = np.where(self._table.counts > 0, self._table.means + self._table.radii, np.inf)
+        return self._by_arm(self._unscaled(upper + self._bias))
+
+    @property
+    def _bias(self) -> float:
+        """What the index adds to mean and radius, in scaled rewards."""
+        return 0.0
+
+    _rule = UCB
+
+    @abstractmethod
+    def _point(self, arm: int) -> Any:
+        """Return the point, or the name, of an arm by its number."""
+
+    @abstractmethod
+    def _key(self, point: Any) -> Hashable:
+        """Return what identifies a point, after a check of its form."""
+
+    @abstractmethod
+    def _reach(self, point: Any) -> ArmArray:
+        """Return the arms that learn from a reward at any point, after a check that it is one of X."""
+
+    @abstractmethod
+    def _nearest(self, point: Any) -> int:
+        """Return the number of the arm nearest to a point of X, checked."""
+
+    @abstractmethod
+    def _next_epoch(self) -> None:
+        """Take up the new horizon `_goal`, keeping all observations."""
+
+    def _open(self, size: int, priorities: Array | None = None) -> None:
+        """Start with new arms, numbered by their priorities, highest first."""
+        if priorities is None:
+            priorities = self._rng.random(size)
+        self._order = np.argsort(-priorities, kind="stable")
+        self._table = Table(size, self._rule, 2 * self._log_horizon)
+        self._lists = None
+        self._asked, self._last = {}, None
+
+    def _leader(self) -> int:
+        return self._table.leader
+
+    def _by_arm(self, values: Array) -> Array:
+        """Return values by the arms' own names instead of their numbers."""
+        named = np.empty_like(values)
+        named[self._order] = values
+        return named
+
+    def _learners(self, arm: int, point: Any) -> ArmArray:
+        """Return the arms that learn from an ask."""
+        if arm == ELSEWHERE:
+            return self._reach(point)
+        return np.array([arm], dtype=np.int32) if self._lists is None else self._lists.of(arm)
+
+    def _settle(self) -> None:
+        """Make the last ask pending."""
+        if self._last is not None:
+            key, arm = self._last
+            self._table.expect(self._learners(arm, None), 1.0)
+            self._asked.setdefault(key, [arm, 0])[1] += 1
+            self._last = None
+
+    def _release(self, key: Any) -> None:
+        entry = self._asked[key]
+        entry[1] -= 1
+        if entry[1] == 0:
+            del self._asked[key]
+
+    def _observe_elsewhere(self, point: Any, value: float, released: float) -> None:
+        self._table.observe(self._reach(point), ELSEWHERE, value, released)
+
+    def _advance(self) -> None:
+        """Double the horizon of an agent without one when its rounds are used up."""
+        if self._horizon is None:
+            self._settle()
+            while self._goal <= self._rounds:
+                self._goal *= 2
+            self._next_epoch()
+
+    def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
+        """Play one Bernoulli round for each draw, compiled; return the means of the points played.
+
+        The reward is 1 if the draw is below the mean. The same as asking and telling that many times.
+        """
+        self._settle()
+        played = np.empty(len(draws))
+        done = 0
+        while done < len(draws):
+            stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
+            self._prepare()
+            some = self._table.play(
+                self._lists, self._arm_means(mean), draws[done:stop], self._low, self._span, self._quota
+            )
+            played[done : done + len(some)] = some
+            done += len(some)
+            self._rounds += len(some)
+            if self._rounds >= self._goal:
+                self._advance()
+        return played
+
+    @property
+    def _quota(self) -> float:
+        """Observations of every arm after which a compiled loop stops."""
+        return np.inf
+
+    def _prepare(self) -> None:
+        """See to it that the next arm can be played: list its neighbours, and those of arms likely to follow."""
+        arm = self._leader()
+        if self._lists is not None and self._lists.sizes[arm] < 0:
+            likely = self._table.upcoming(self._lists.unlisted(), self._lists.batch)
+            self._lists.list(np.union1d(likely, [arm]))
+
+    _means: tuple[Any, Array] | None = None
+
+    def _arm_means(self, mean: Callable[[npt.NDArray[Any]], Array]) -> Array:
+        """Return the means of the arms by number, computed once for each set of arms."""
+        if self._means is None or self._means[0] is not self._table:
+            self._means = (self._table, np.ascontiguousarray(mean(self._points()), dtype=np.float64))
+        return self._means[1]
+
+    @abstractmethod
+    def _points(self) -> npt.NDArray[Any]:
+        """Return the points, or the names, of all arms by number."""
+
+    def _table_arrays(self) -> Arrays:
+        """Return the arrays that hold the statistics and the pending asks."""
+        self._settle()
+        asks = list(self._asked.values())
+        return {
+            "stats": self._table.stats,
+            "order": self._order,
+            "asked_arms": np.array([arm for arm, _ in asks], dtype=np.int64),
+            "asked_times": np.array([times for _, times in asks], dtype=np.int64),
+        }
+
+    def _set_table(self, arrays: Arrays, size: int, keys: list[Any]) -> None:
+        """Undo `_table_arrays`, checked."""
+        stats, order = arrays["stats"], arrays["order"]
+        table = Table(size, self._rule, 2 * self._log_horizon)
+        if stats.shape != table.stats.shape or stats.dtype != np.float64 or not np.isfinite(stats).all():
+            raise ValueError(f"statistics of shape {stats.shape} for {size} arms")
+        if (stats[:, 1:3] < 0).any() or not np.array_equal(np.sort(order), np.arange(size)):
+            raise ValueError("statistics or an order of arms that cannot be")
+        arms, times = arrays["asked_arms"], arrays["asked_times"]
+        if not (len(arms) == len(times) == len(keys)) or (arms < ELSEWHERE).any() or (arms >= size).any():
+            raise ValueError("pending asks of arms that do not exist")
+        if len(times) and times.min() < 1:
+            raise ValueError("pending asks made no times")
+        table.stats[:] = stats
+        table.refresh()
+        self._table, self._order, self._last, self._lists = table, order.astype(np.intp), None, None
+        self._asked = {key: [int(a), int(t)] for key, a, t in zip(keys, arms, times, strict=True)}

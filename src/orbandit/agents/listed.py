@@ -1,0 +1,71 @@
+"""ListedAgent: agents whose arms are numbers 0, ..., K - 1, told apart by nothing else."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import as_count
+from orbandit._kernels.arms import ArmArray
+from orbandit.agents.base import Seed, as_stream
+from orbandit.agents.files import Arrays
+from orbandit.agents.finite import FiniteAgent
+from orbandit.errors import InputError
+
+
+class ListedAgent(FiniteAgent):
+    """Plays arms by their index."""
+
+    def __init__(self, seed: Seed, **settings: Any) -> None:
+        self._configure(**settings)
+        self._rng = as_stream(seed)
+        self._open(self._size)
+        self._connect()
+
+    _size: int
+    """Number of arms played."""
+
+    def _connect(self) -> None:
+        """Make the lists of who learns from whom, and number the arms both ways."""
+        self._number = np.empty(self._size, dtype=np.intp)
+        self._number[self._order] = np.arange(self._size)
+
+    def _point(self, arm: int) -> int:
+        return int(self._order[arm])
+
+    def _points(self) -> npt.NDArray[Any]:
+        return self._order
+
+    def _key(self, point: Any) -> int:
+        """Return the arm, checked."""
+        arm = point if type(point) is int else as_count(point, "arm", minimum=0)
+        if not 0 <= arm < self._size:
+            raise InputError(f"`arm` must be one of 0, ..., {self._size - 1}, but got {arm}.")
+        return arm
+
+    def _nearest(self, point: Any) -> int:
+        return int(self._number[self._key(point)])
+
+    def _reach(self, point: Any) -> ArmArray:
+        number = self._nearest(point)
+        return np.array([number], dtype=np.int32) if self._lists is None else self._lists.of(number)
+
+    def _observe_elsewhere(self, point: Any, value: float, released: float) -> None:
+        """Learn from a play of an arm that was not asked for: a play like any other."""
+        self._table.observe(self._reach(point), self._nearest(point), value, released)
+
+    def _next_epoch(self) -> None:
+        self._table.width = 2 * self._log_horizon
+        self._table.refresh()
+
+    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
+        arrays = self._table_arrays()
+        arrays["asked"] = np.array(list(self._asked), dtype=np.int64)
+        return self._settings(), {}, arrays
+
+    def _settings(self) -> dict[str, Any]:
+        return {"horizon": self._horizon, "reward_range": self.reward_range}
+
+    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._set_table(arrays, self._size, [self._key(int(arm)) for arm in arrays["asked"]])
+        self._connect()

@@ -1,0 +1,243 @@
+"""MeshAgent: what agents on a mesh of a space share; each says who learns from a reward, and what is played.
+
+Settings -> delta -> mesh -> table. In the agent's own units rewards lie in [0, 1] and f has the Lipschitz constant 1
+for the distance L / (high - low) d_G, so that every formula is the paper's; delta and points are in units of X.
+
+Without a horizon the agent plans for epochs that double. Each has its own, finer mesh, and all rewards so far are told
+to it, each at the point where it was observed.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_point, as_positive, unknown_name
+from orbandit._kernels.arms import ArmArray
+from orbandit.agents.base import Seed, as_stream
+from orbandit.agents.files import Arrays
+from orbandit.agents.finite import ELSEWHERE, FiniteAgent
+from orbandit.agents.scales import MANY, measured_net, order_delta
+from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
+from orbandit.groups import Group
+from orbandit.meshes import Mesh, net, quotient_net
+from orbandit.spaces import Space
+
+INSIDE = 1e-9
+"""Points this far outside of the space, as a fraction of its size, are taken for points of it."""
+
+
+class MeshAgent(FiniteAgent):
+    """Plays points of a mesh."""
+
+    _mesh: Mesh
+    _arms: Mesh
+    _told: tuple[Array, Array, Array]
+
+    def __init__(self, seed: Seed, **settings: Any) -> None:
+        self._configure(**settings)
+        self._rng = as_stream(seed)
+        self._told = (np.empty((0, self._space.dim)), np.empty(0), np.empty(0))
+        self._begin(self._make_mesh())
+
+    def _configure(
+        self,
+        *,
+        space: Space,
+        group: Group | None,
+        lipschitz: float,
+        mesh: str | Mesh,
+        delta: str | float,
+        **common: Any,
+    ) -> None:
+        self._configure_common(**common)
+        if not isinstance(space, Space) or not isinstance(group, Group | None):
+            raise InputTypeError(
+                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
+            )
+        if group is not None and not group.preserves(space):
+            raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+        self._space, self._group = space, group
+        self._lipschitz = as_positive(lipschitz, "lipschitz")
+        self._scale = self._lipschitz / self._span
+        self._mesh_setting = self._checked_mesh(mesh)
+        self._delta_setting = self._checked_delta(delta)
+
+    @property
+    def space(self) -> Space:
+        """Where the arms live."""
+        return self._space
+
+    @property
+    def group(self) -> Group | None:
+        """The symmetry, if there is one."""
+        return self._group
+
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward."""
+        return self._lipschitz
+
+    @property
+    def mesh(self) -> Mesh:
+        """The points played now."""
+        return self._mesh
+
+    @property
+    def delta(self) -> float:
+        """The scale of the mesh, in units of the space."""
+        return self._mesh.delta
+
+    _meshes: tuple[str, ...] = ("quotient",)
+    """The names of meshes that may be asked for."""
+
+    @abstractmethod
+    def _reach_all(self, points: Array) -> tuple[npt.NDArray[np.int64], ArmArray]:
+        """Return (indptr, indices): the arms that learn from a reward at each point."""
+
+    @abstractmethod
+    def _connect(self) -> None:
+        """Make what finds the arms that learn from a reward, and their lists."""
+
+    def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
+        if isinstance(mesh, Mesh):
+            if mesh.dim != self._space.dim or not np.all(self._space.contains(mesh.points, tol=self._tolerance)):
+                raise InputError(f"`mesh` must have points of {self._space!r}, but {mesh!r} has others.")
+            return mesh
+        if mesh not in self._meshes:
+            raise unknown_name("mesh", mesh, self._meshes)
+        return mesh
+
+    def _checked_delta(self, delta: str | float) -> str | float:
+        if not isinstance(delta, str):
+            delta = as_positive(delta, "delta")
+        elif delta not in ("auto", "order", "measured"):
+            raise unknown_name("rule for delta", delta, ("auto", "order", "measured"))
+        if isinstance(self._mesh_setting, Mesh) and delta != "auto":
+            raise InputError(f"a given mesh has its own delta, but got delta={delta!r} too; drop it.")
+        return delta
+
+    @property
+    def _tolerance(self) -> float:
+        return INSIDE * max(1.0, float(np.abs(self._space.bounds).max()))
+
+    def _make_mesh(self) -> Mesh:
+        """Return the mesh for the present horizon."""
+        if isinstance(self._mesh_setting, Mesh):
+            return self._mesh_setting
+        rule = self._delta_setting
+        if rule == "auto":
+            rule = "measured" if self._group is not None and self._group.order > MANY else "order"
+        if rule == "measured":
+            measured = measured_net(self._space, self._group, self._goal, self._scale)
+            if self._mesh_setting == "quotient":
+                return measured
+            delta = measured.delta
+        elif isinstance(rule, str):
+            order = 1 if self._group is None else self._group.order
+            delta = order_delta(self._goal, order, self._space.intrinsic_dim) / self._scale
+        else:
+            delta = rule
+        return self._named_mesh(delta)
+
+    def _named_mesh(self, delta: float) -> Mesh:
+        if self._mesh_setting == "full" or self._group is None:
+            return net(self._space, delta)
+        return quotient_net(self._space, self._group, delta)
+
+    def _begin(self, mesh: Mesh, priorities: Array | None = None) -> None:
+        """Start on a mesh, with its arms numbered by priority."""
+        self._mesh = mesh
+        self._open(len(mesh), priorities)
+        self._arms = self._numbered()
+        self._connect()
+
+    def _numbered(self) -> Mesh:
+        """Return the mesh with its points in the order of their numbers."""
+        return Mesh(self._mesh.points[self._order], self._mesh.delta, self._space, self._group)
+
+    def _point(self, arm: int) -> Array:
+        return np.array(self._arms.points[arm])
+
+    def _points(self) -> npt.NDArray[Any]:
+        return self._arms.points
+
+    def _key(self, point: Any) -> bytes:
+        if type(point) is np.ndarray and point.dtype == np.float64 and point.shape == (self._space.dim,):
+            return point.tobytes()
+        return as_point(point, self._space.dim).tobytes()
+
+    def _nearest(self, point: Any) -> int:
+        return int(self._arms.nearest(self._inside(point)))
+
+    def _inside(self, point: Any) -> Array:
+        inside = as_point(point, self._space.dim)
+        if not self._space.contains(inside, tol=self._tolerance):
+            raise InputError(f"`point` must lie in {self._space!r}, but got {inside.tolist()}; use `space.project`.")
+        return inside
+
+    def _reach(self, point: Any) -> ArmArray:
+        inside = self._inside(point)
+        arms = self._reach_all(inside[None])[1]
+        if not len(arms):
+            raise InputError(f"no point of the mesh learns from {inside.tolist()}: it does not cover the space.")
+        return arms
+
+    def _observe_elsewhere(self, point: Any, value: float, released: float) -> None:
+        super()._observe_elsewhere(point, value, released)
+        if self._horizon is None:
+            points, sums, counts = self._told
+            self._told = (np.vstack([points, point]), np.append(sums, value), np.append(counts, 1.0))
+
+    def _next_epoch(self) -> None:
+        """Go on with the mesh for the new horizon; if it would be too large, with the one there is."""
+        try:
+            mesh = self._make_mesh()
+        except MeshTooLargeError:
+            mesh = self._mesh
+        sums, counts = self._table.own()
+        played = counts > 0
+        points = np.vstack([self._told[0], self._arms.points[played]])
+        told = (points, np.concatenate([self._told[1], sums[played]]), np.concatenate([self._told[2], counts[played]]))
+        asked = self._asked
+        self._begin(mesh)
+        self._told = told
+        indptr, arms = self._reach_all(points)
+        sizes = np.diff(indptr)
+        self._table.add(arms, np.repeat(told[1], sizes), np.repeat(told[2], sizes))
+        for key, (_, times) in asked.items():
+            self._asked[key] = [ELSEWHERE, times]
+            self._table.expect(self._reach(_point_of(key)), float(times))
+
+    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
+        arrays = self._table_arrays()
+        asked = np.array([_point_of(key) for key in self._asked]).reshape(-1, self._space.dim)
+        points, sums, counts = self._told
+        arrays |= {"mesh": self._mesh.points, "asked": asked}
+        arrays |= {"told_points": points, "told_sums": sums, "told_counts": counts}
+        settings = {
+            "space": self._space,
+            "group": self._group,
+            "horizon": self._horizon,
+            "lipschitz": self._lipschitz,
+            "reward_range": self.reward_range,
+            "mesh": self._mesh_setting,
+            "delta": self._delta_setting,
+        }
+        return settings, {"delta": self._mesh.delta}, arrays
+
+    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._mesh = Mesh(arrays["mesh"], state["delta"], self._space, self._group)
+        self._checked_mesh(self._mesh)
+        self._set_table(arrays, len(self._mesh), [self._key(np.array(point)) for point in arrays["asked"]])
+        points, sums, counts = arrays["told_points"], arrays["told_sums"], arrays["told_counts"]
+        if points.shape != (len(sums), self._space.dim) or len(sums) != len(counts) or not np.isfinite(points).all():
+            raise ValueError("rewards and the points they were told of do not match")
+        self._told = (points, sums, counts)
+        self._arms = self._numbered()
+        self._connect()
+
+
+def _point_of(key: bytes) -> Array:
+    return np.frombuffer(key)

@@ -1,0 +1,166 @@
+"""Table: the statistics of finitely many arms, and the tournament over their indices.
+
+Arms are numbered by priority: of several with the same index the lowest number is played. Rewards are scaled to [0, 1].
+"""
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit._kernels import arms as kernels
+from orbandit._kernels.arms import ALIVE, COLUMNS, COUNT, LEAST, OWN_COUNT, OWN_SUM, SUM, UCB, ArmArray
+from orbandit._kernels.tournament import levels_of, raise_all
+from orbandit.agents.neighborhoods import Neighborhoods
+
+__all__ = ["LEAST", "UCB", "Table"]
+
+
+@final
+class Table:
+    """Rows of statistics, one per arm, and the arm to play next.
+
+    Parameters
+    ----------
+    size : int
+        Number of arms.
+    rule : int
+        UCB, or LEAST to play the arm observed least.
+    width : float
+        2 log n, the square of the confidence radius after one observation.
+    """
+
+    def __init__(self, size: int, rule: int, width: float) -> None:
+        self.rule, self.width = rule, width
+        self.stats = np.zeros((size, COLUMNS))
+        self.stats[:, ALIVE] = 1.0
+        self._levels = levels_of(size)
+        self._keys = np.full(self._levels[-1], -np.inf)
+        self._heads = np.zeros(self._levels[-1], dtype=np.int64)
+        self._heads[:size] = np.arange(size)
+        self.refresh()
+
+    def __len__(self) -> int:
+        return len(self.stats)
+
+    @property
+    def leader(self) -> int:
+        """The arm with the largest index."""
+        return int(self._heads[-1])
+
+    @property
+    def least_seen(self) -> float:
+        """Under LEAST, how often the living arm that was observed least has been; pending observations count."""
+        return -float(self._keys[-1])
+
+    @property
+    def counts(self) -> Array:
+        """The number of observations O of each arm."""
+        return self.stats[:, COUNT]
+
+    @property
+    def means(self) -> Array:
+        """The mean observed reward of each arm, NaN without observations."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.stats[:, SUM] / self.counts)
+
+    @property
+    def radii(self) -> Array:
+        """The confidence radius sqrt(2 log n / O) of each arm."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.sqrt(self.width / self.counts))
+
+    @property
+    def alive(self) -> npt.NDArray[np.bool_]:
+        """Which arms may be played."""
+        return np.asarray(self.stats[:, ALIVE] != 0.0)
+
+    @property
+    def best(self) -> int:
+        """The living arm with the largest lower confidence bound; the next to play before any observation."""
+        lower = np.where(self.alive & (self.counts > 0), self.means - self.radii, -np.inf)
+        return self.leader if np.isneginf(lower).all() else int(np.argmax(lower))
+
+    def refresh(self) -> None:
+        """Compute all indices anew, after a change of statistics or width."""
+        kernels.all_indices(self.stats, self.rule, self.width, self._keys)
+        raise_all(self._keys, self._heads, self._levels)
+
+    def keep(self, alive: npt.NDArray[np.bool_]) -> None:
+        """Let only these arms be played from now on."""
+        self.stats[:, ALIVE] = alive
+        self.refresh()
+
+    def add(self, arms: npt.NDArray[np.integer], sums: Array, counts: Array) -> None:
+        """Add several observations at once: arm arms[i] gets counts[i] of them, with the sum sums[i]."""
+        np.add.at(self.stats[:, SUM], arms, sums)
+        np.add.at(self.stats[:, COUNT], arms, counts)
+        self.refresh()
+
+    def own(self) -> tuple[Array, Array]:
+        """Return the sums and counts of the rewards of each arm's own plays."""
+        return self.stats[:, OWN_SUM], self.stats[:, OWN_COUNT]
+
+    def observe(self, arms: ArmArray, own: int, reward: float, released: float) -> None:
+        """Add one observation to each of the arms, of which `own` was played (-1: none), and release pending ones."""
+        kernels.observe(
+            self.stats, self._keys, self._heads, self._levels, arms, own, reward, released, self.rule, self.width
+        )
+
+    def observe_own(self, arm: int, reward: float, released: float) -> None:
+        """Add one observation to the arm that was played."""
+        kernels.observe_own(
+            self.stats, self._keys, self._heads, self._levels, arm, reward, released, self.rule, self.width
+        )
+
+    def expect(self, arms: ArmArray, pending: float) -> None:
+        """Add to the pending observations of the arms."""
+        kernels.expect(self.stats, self._keys, self._heads, self._levels, arms, pending, self.rule, self.width)
+
+    def play(
+        self, lists: Neighborhoods | None, means: Array, draws: Array, low: float, span: float, quota: float
+    ) -> Array:
+        """Play Bernoulli rounds and return the means played, fewer than draws if a list is missing or a quota met."""
+        played = np.empty(len(draws))
+        if lists is None:
+            done = kernels.play(
+                self.stats,
+                self._keys,
+                self._heads,
+                self._levels,
+                means,
+                draws,
+                low,
+                span,
+                self.rule,
+                self.width,
+                played,
+            )
+        else:
+            done = kernels.play_sharing(
+                self.stats,
+                self._keys,
+                self._heads,
+                self._levels,
+                lists.starts,
+                lists.sizes,
+                lists.pool,
+                means,
+                draws,
+                low,
+                span,
+                self.rule,
+                self.width,
+                quota,
+                played,
+            )
+        return played[:done]
+
+    def upcoming(self, arms: npt.NDArray[np.intp], limit: int) -> npt.NDArray[np.intp]:
+        """Return up to `limit` of the arms, those with the largest indices, by which they may soon be played."""
+        keys = self._keys[arms]
+        fresh = arms[np.isposinf(keys)]
+        if len(fresh) or len(arms) <= limit:
+            return (fresh if len(fresh) else arms)[:limit]
+        return arms[np.argpartition(-keys, limit)[:limit]]

@@ -1,0 +1,146 @@
+"""UCB-N: UCB1 with side observations along the edges of a fixed graph.
+
+Playing arm i shows a reward of every arm of its neighbourhood N(i), itself included:
+
+    index(i) = mean(i) + sqrt(2 log n / O(i)),     O(i) observations of arm i
+
+S. Caron, B. Kveton, M. Lelarge, S. Bhagat, Leveraging side observations in stochastic bandits, 2012, Algorithm 1. As
+in `UCB1`, n is the horizon or that of the epoch, not the current round.
+"""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import as_count, as_finite
+from orbandit._kernels.arms import ArmArray
+from orbandit.agents.base import Seed
+from orbandit.agents.listed import ListedAgent
+from orbandit.agents.neighborhoods import Neighborhoods
+from orbandit.errors import InputError, InputTypeError
+
+
+@final
+class UCBN(ListedAgent):
+    """UCB-N on the vertices of a graph, named 0, ..., K - 1.
+
+    Parameters
+    ----------
+    graph : networkx graph, or anything with `indptr` and `indices`, or a pair of them
+        Who is observed with whom: of a directed graph, the successors of an arm are observed when it is played. An
+        `OrbitGraph` and scipy's CSR arrays have `indptr` and `indices`. Every arm observes itself.
+    horizon, reward_range, seed
+        As for `UCB1`.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> agent = ob.agents.UCBN(([0, 2, 4, 5], [0, 1, 0, 1, 2]), horizon=100, seed=0)
+    >>> agent.tell(0, 1.0)                      # one reward for the whole neighbourhood
+    >>> agent.tell(1, 0.0, side={0: 0.5})       # a reward of its own for each neighbour
+    >>> agent.means().tolist(), agent.counts().tolist()
+    ([0.75, 0.5, nan], [2.0, 2.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        *,
+        horizon: int | None = None,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(seed, graph=graph, horizon=horizon, reward_range=reward_range)
+
+    def _configure(self, *, graph: Any, **common: Any) -> None:
+        self._configure_common(**common)
+        self._indptr, self._indices = as_lists(graph)
+        self._size = len(self._indptr) - 1
+
+    def tell(self, point: int, reward: float, side: Mapping[int, float] | None = None) -> None:
+        """Learn the reward of an arm, and those of its neighbours.
+
+        Parameters
+        ----------
+        point : int
+            The arm played.
+        reward : float
+            Its reward. The neighbours are given the same one, unless `side` says theirs.
+        side : mapping from int to float, optional
+            The rewards of the other arms of the neighbourhood, all of them.
+        """
+        others = {} if side is None else self._side(self._key(point), self._scaled(reward), side)
+        super().tell(point, reward)
+        if others:
+            self._table.add(np.array([*others]), np.array([*others.values()]), np.zeros(len(others)))
+
+    def _side(self, arm: int, own: float, side: Mapping[int, float]) -> dict[int, float]:
+        """Return by number what each neighbour's scaled reward has over that of the arm."""
+        others = set(self._indices[self._indptr[arm] : self._indptr[arm + 1]].tolist()) - {arm}
+        if not isinstance(side, Mapping) or {self._key(neighbor) for neighbor in side} != others:
+            raise InputError(
+                f"`side` must hold a reward for each of {sorted(others)}, the neighbours, but got {side!r}."
+            )
+        return {int(self._number[self._key(other)]): self._scaled(reward) - own for other, reward in side.items()}
+
+    def _connect(self) -> None:
+        super()._connect()
+        number = self._number
+
+        def find(arms: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], ArmArray]:
+            names = self._order[arms]
+            starts, sizes = self._indptr[names], self._indptr[names + 1] - self._indptr[names]
+            indptr = np.concatenate([[0], np.cumsum(sizes)])
+            places = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
+            return indptr, number[self._indices[places]].astype(np.int32)
+
+        self._lists = Neighborhoods(self._size, find)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"graph": (self._indptr, self._indices), **super()._settings()}
+
+
+def as_lists(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return (indptr, indices) with sorted neighbours, each arm among its own."""
+    if hasattr(graph, "adjacency"):
+        rows, columns = _edges(graph)
+        size = len(graph)
+    else:
+        rows, columns, size = _entries(graph)
+    loops = np.arange(size, dtype=np.int64)
+    pairs = np.unique(np.concatenate([rows, loops]) * size + np.concatenate([columns, loops]))
+    indptr = np.searchsorted(pairs, np.arange(size + 1) * size)
+    return indptr.astype(np.int64), pairs % size
+
+
+def _edges(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the ends of the edges of a networkx graph, both ways if it is undirected."""
+    if set(graph.nodes) != set(range(as_count(len(graph), "number of arms"))):
+        raise InputError(
+            f"the nodes of `graph` must be 0, ..., {len(graph) - 1}, but it has {list(graph.nodes)[:5]} and others; "
+            "use networkx.convert_node_labels_to_integers."
+        )
+    pairs = [(arm, neighbor) for arm, near in graph.adjacency() for neighbor in near]
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def _entries(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Return the rows and columns of CSR arrays, checked, and the number of rows."""
+    try:
+        given = (graph.indptr, graph.indices) if hasattr(graph, "indptr") else tuple(graph)
+        indptr, indices = (as_finite(part, "graph") for part in given)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"`graph` must be a networkx graph or CSR arrays (indptr, indices), but got {graph!r} ({error})."
+        ) from error
+    size = len(indptr) - 1 if indptr.ndim == 1 else 0
+    whole = indices.ndim == 1 and (indices % 1 == 0).all() and (indptr % 1 == 0).all()
+    if size < 1 or not whole or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+        raise InputError("CSR arrays must have indptr[0] = 0, ascending to len(indices), and hold integers.")
+    if ((indices < 0) | (indices >= size)).any():
+        raise InputError(f"neighbours must be among 0, ..., {size - 1}, but `indices` has others.")
+    rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(indptr).astype(np.int64))
+    return rows, indices.astype(np.int64), size

@@ -1,0 +1,171 @@
+"""simulate: an agent plays a problem for n rounds, once for each seed; what is kept is its pseudo-regret.
+
+    regret(t) = sum over s <= t of (optimum - mean(point played in round s))
+
+Seed s gives two independent streams, one to the agent and one to the noise, so that a run is the same whatever else
+runs beside it. Agents of this package on Bernoulli rewards run compiled, free of the GIL; all others ask and tell.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_count
+from orbandit.agents import Agent
+from orbandit.agents.finite import FiniteAgent
+from orbandit.errors import InputError, InputTypeError
+from orbandit.problems import Bernoulli, Problem
+
+CHUNK = 65_536
+"""Rounds played at a time by a compiled loop: the draws of a chunk stay in the cache."""
+
+PER_DECADE = 20
+"""Checkpoints in each factor of ten."""
+
+Maker = Callable[[Problem, int, np.random.SeedSequence], Any]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What `simulate` returns.
+
+    Attributes
+    ----------
+    regret : (seeds, checkpoints) array
+        Pseudo-regret of each run.
+    checkpoints : (checkpoints,) array of int
+        The rounds at which it was read, about evenly spaced in their logarithm; the last is the horizon.
+    seconds_per_round : float
+        Time of a run's rounds, without building the agent, averaged over runs.
+    name : str
+        The agent's.
+    """
+
+    regret: Array
+    checkpoints: npt.NDArray[np.int64]
+    seconds_per_round: float
+    name: str
+
+    def __repr__(self) -> str:
+        final = self.regret[:, -1]
+        error = f" +- {final.std(ddof=1) / np.sqrt(len(final)):.3g}" if len(final) > 1 else ""
+        return (
+            f"<Runs of {self.name}: {len(final)} seeds, regret {final.mean():.4g}{error} "
+            f"after {self.checkpoints[-1]:,} rounds, {1e9 * self.seconds_per_round:.3g} ns a round>"
+        )
+
+
+def simulate(
+    agent: type[Agent] | Maker,
+    problem: Problem,
+    horizon: int,
+    seeds: int | Sequence[int] = 10,
+    jobs: int | None = None,
+) -> Runs:
+    """Play a problem and return the pseudo-regret.
+
+    Parameters
+    ----------
+    agent : class or callable
+        A class of `ob.agents`, given the problem's space, group and Lipschitz constant, or a callable
+        (problem, horizon, seed) -> agent. Any object with `ask` and `tell` is an agent.
+    problem : Problem
+        What is played.
+    horizon : int
+        Number of rounds.
+    seeds : int or sequence of int
+        A number of runs, or the seed of each.
+    jobs : int, optional
+        Number of threads, by default one for each processor. It changes no number but the time.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> space, group = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
+    >>> cone = ob.problems.Cone(space, group, peak=[0.9, 0.3])
+    >>> runs = ob.simulate(ob.agents.UniformMesh, cone, horizon=10_000, seeds=4)
+    >>> def without(problem, horizon, seed):
+    ...     return ob.agents.UniformMesh(problem.space, horizon=horizon, seed=seed)
+    >>> blind = ob.simulate(without, cone, horizon=10_000, seeds=4)
+    >>> runs.regret.shape == (4, len(runs.checkpoints)), bool(runs.regret[:, -1].mean() < blind.regret[:, -1].mean())
+    (True, True)
+    """
+    rounds = as_count(horizon, "horizon")
+    if not callable(agent):
+        raise InputTypeError(f"`agent` must be a class or a callable (problem, horizon, seed), but got {agent!r}.")
+    if isinstance(seeds, Sequence):
+        entropies = [as_count(seed, "seeds", minimum=0) for seed in seeds]
+    else:
+        entropies = list(range(as_count(seeds, "seeds")))
+    if not entropies:
+        raise InputError("`seeds` must name at least one run, but got none.")
+    workers = (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
+    checkpoints = log_spaced(rounds)
+
+    def run(entropy: int) -> tuple[Array, float, str]:
+        return _run(agent, problem, rounds, entropy, checkpoints)
+
+    with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
+        results = list(pool.map(run, entropies))
+    regrets, seconds, names = zip(*results, strict=True)
+    return Runs(np.array(regrets), checkpoints, float(np.mean(seconds)) / rounds, names[0])
+
+
+def log_spaced(horizon: int) -> npt.NDArray[np.int64]:
+    """Return rounds up to the horizon, about evenly spaced in their logarithm."""
+    many = 1 + int(np.ceil(PER_DECADE * np.log10(horizon)))
+    return np.unique(np.geomspace(1, horizon, max(many, 1)).round().astype(np.int64))
+
+
+def _run(
+    agent: type[Agent] | Maker, problem: Problem, horizon: int, entropy: int, checkpoints: npt.NDArray[np.int64]
+) -> tuple[Array, float, str]:
+    """Return the regret at the checkpoints, the seconds it took, and the agent's name."""
+    own, noise = np.random.SeedSequence(entropy).spawn(2)
+    if isinstance(agent, type) and issubclass(agent, Agent):
+        player: Any = agent(  # type: ignore[call-arg]
+            problem.space,
+            problem.group,
+            horizon=horizon,
+            lipschitz=problem.lipschitz,
+            reward_range=problem.noise.reward_range,
+            seed=own,
+        )
+    else:
+        player = agent(problem, horizon, own)  # type: ignore[call-arg]
+    compiled = isinstance(player, FiniteAgent) and isinstance(getattr(problem, "noise", None), Bernoulli)
+    play = _play_compiled if compiled else _play_by_asking
+    rng = np.random.default_rng(noise)
+    play(player, problem, 0, rng)  # compiles what is not compiled yet
+    start = time.perf_counter()
+    earned = np.empty(len(checkpoints))
+    done, total, place = 0, 0.0, 0
+    while done < horizon:
+        played = play(player, problem, min(CHUNK, horizon - done), rng)
+        sums = total + np.cumsum(played)
+        last = np.searchsorted(checkpoints, done + len(played), side="right")
+        earned[place:last] = sums[checkpoints[place:last] - done - 1]
+        done, total, place = done + len(played), float(sums[-1]), int(last)
+    seconds = time.perf_counter() - start
+    return problem.optimum * checkpoints - earned, seconds, type(player).__name__
+
+
+def _play_compiled(player: FiniteAgent, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:
+    """Play rounds in a compiled loop, and return the means of the points played."""
+    return player._play(problem.mean, rng.random(rounds))
+
+
+def _play_by_asking(player: Any, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:
+    """Play rounds by asking and telling, and return the means of the points played."""
+    played = np.empty(rounds)
+    for t in range(rounds):
+        point = player.ask()
+        player.tell(point, float(problem.sample(point, rng)))
+        played[t] = problem.mean(point)
+    return played

@@ -1,0 +1,74 @@
+"""Cone: one peak, and what its orbit makes of it."""
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_point, as_positive, frozen
+from orbandit.errors import InputError, InputTypeError
+from orbandit.groups import Group, Trivial
+from orbandit.problems.base import Problem
+from orbandit.spaces import Space
+
+
+@final
+class Cone(Problem):
+    """The mean clip(height - L d_G(x, peak), 0, 1), with Bernoulli rewards.
+
+    Parameters
+    ----------
+    space : Space
+        Where points live.
+    group : Group or None
+        What leaves the mean alone; it must preserve the space.
+    peak : (dim,) array
+        A point of the space; best neither in its middle nor on a fixed point of the group.
+    height : float
+        The mean at the peak, in (0, 1].
+    lipschitz : float
+        The slope L.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cube, group = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
+    >>> cone = ob.problems.Cone(cube, group, peak=[0.9, 0.2, 0.4])
+    >>> cone.optimum, cone.mean([[0.2, 0.4, 0.8], [0.9, 0.2, 0.4]]).round(3).tolist()
+    (0.95, [0.85, 0.95])
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None,
+        peak: npt.ArrayLike,
+        height: float = 0.95,
+        lipschitz: float = 1.0,
+    ) -> None:
+        if not isinstance(space, Space) or not isinstance(group, Group | None):
+            raise InputTypeError(
+                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
+            )
+        if group is not None and not group.preserves(space):
+            raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+        self._peak = frozen(as_point(peak, space.dim, "peak"))
+        if not space.contains(self._peak):
+            raise InputError(f"`peak` must lie in {space!r}, but got {self._peak.tolist()}.")
+        self._height = as_positive(height, "height")
+        if self._height > 1:
+            raise InputError(f"`height <= 1` must hold, but got height={height}: it is a probability.")
+        self._metric = group or Trivial(space.dim)
+        super().__init__(space, group, as_positive(lipschitz, "lipschitz"))
+
+    def __repr__(self) -> str:
+        return f"Cone({self.space!r}, {self.group!r}, peak={self._peak.tolist()}, height={self._height})"
+
+    @property
+    def optimizer(self) -> Array:
+        """The peak."""
+        return self._peak
+
+    def _mean(self, points: Array) -> Array:
+        distances = np.asarray(self._metric.distance(points, self._peak))
+        return np.asarray(np.clip(self._height - self.lipschitz * distances, 0.0, 1.0))

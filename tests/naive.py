@@ -1,5 +1,6 @@
 """Slow, obvious twins of the compiled kernels and of the closed forms, for tests to compare with."""
 
+import math
 from itertools import permutations, product
 
 import numpy as np
@@ -71,3 +72,54 @@ def nonnegative_distance(rows, target):
 def count_within(queries, points, radius):
     """Indices of the points within a radius of each query."""
     return [np.flatnonzero(np.linalg.norm(points - query, axis=1) <= radius) for query in queries]
+
+
+class SharedUCB:
+    """UCB with side observations as on paper: a full scan each round, neighbours by brute force.
+
+    `sees[i]` are the arms that observe a reward of arm i; arms come in the order of priority.
+    """
+
+    def __init__(self, sees, width):
+        self.sees, self.width = sees, width
+        self.sums, self.counts = np.zeros(len(sees)), np.zeros(len(sees))
+        self.pending = np.zeros(len(sees))
+
+    def ask(self):
+        best, chosen = -np.inf, None
+        for i in range(len(self.sees)):
+            seen = self.counts[i] + self.pending[i]
+            mean = self.sums[i] / self.counts[i] if self.counts[i] else 0.5
+            index = mean + math.sqrt(self.width / seen) if seen else np.inf
+            if index > best:
+                best, chosen = index, i
+        return chosen
+
+    def tell(self, arm, reward):
+        for i in self.sees[arm]:
+            self.sums[i] += reward
+            self.counts[i] += 1
+
+
+class Elimination:
+    """Phases of equal play and elimination, with a bias on both sides; as on paper, by full scans."""
+
+    def __init__(self, sees, width, bias):
+        self.sees, self.width, self.bias = sees, width, bias
+        self.sums, self.counts = np.zeros(len(sees)), np.zeros(len(sees))
+        self.alive, self.phase = set(range(len(sees))), 1
+
+    def ask(self):
+        while min(self.counts[i] for i in self.alive) >= self.width * 4**self.phase:
+            low, high = {}, {}
+            for i in self.alive:
+                mean, radius = self.sums[i] / self.counts[i], math.sqrt(self.width / self.counts[i])
+                low[i], high[i] = mean - radius - self.bias, mean + radius + self.bias
+            self.alive = {i for i in self.alive if high[i] >= max(low.values())}
+            self.phase += 1
+        return min(self.alive, key=lambda i: (self.counts[i], i))
+
+    def tell(self, arm, reward):
+        for i in self.sees[arm]:
+            self.sums[i] += reward
+            self.counts[i] += 1

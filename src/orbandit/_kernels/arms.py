@@ -155,16 +155,18 @@ def play_sharing(
     """Play as `play` does, with every reward observed by the neighbours pool[starts[arm]:][:sizes[arm]] of the arm.
 
     Stops early, and returns the number of rounds played, when the next arm's neighbours are not listed yet
-    (sizes[arm] < 0), or under LEAST once every living arm has been observed `quota` times.
+    (sizes[arm] < 0), or under LEAST after a round that brings every living arm to `quota` observations.
     """
     root = levels[-2]
     for t in range(len(draws)):
         arm = heads[root]
-        if sizes[arm] < 0 or (rule == LEAST and -keys[root] >= quota):
+        if sizes[arm] < 0:
             return t
         mean = means[arm]
         reward = ((1.0 if draws[t] < mean else 0.0) - low) / span
         arms = pool[starts[arm] : starts[arm] + sizes[arm]]
         observe(stats, keys, heads, levels, arms, arm, reward, 0.0, rule, width)
         played[t] = mean
+        if rule == LEAST and -keys[root] >= quota:
+            return t + 1
     return len(draws)

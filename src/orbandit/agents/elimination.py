@@ -89,13 +89,18 @@ class SideObservationElimination(SharingAgent):
         super()._open(size, priorities)
         self._phase = 1
 
-    def _leader(self) -> int:
+    def tell(self, point: Any, reward: float) -> None:
+        """Learn the reward of a point, asked for or not; a phase may end."""
+        super().tell(point, reward)
+        self._review()
+
+    def _review(self) -> None:
+        """End phases; pending observations count towards their quota, though not in the bounds."""
         while self._table.least_seen >= self._quota:
             self._eliminate()
-        return self._table.leader
 
     def _eliminate(self) -> None:
-        """End the phase."""
+        """Drop the arms that cannot be the best."""
         means = np.where(self._table.counts > 0, self._table.means, 0.0)
         reach = self._table.radii + self._reward_bias
         alive = self._table.alive

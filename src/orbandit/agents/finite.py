@@ -41,7 +41,7 @@ class FiniteAgent(Agent):
     def ask(self) -> Any:
         """Return the point to try next: the arm with the largest index."""
         self._settle()
-        arm = self._leader()
+        arm = self._table.leader
         point = self._point(arm)
         self._last = (self._key(point), arm)
         return point
@@ -148,9 +148,6 @@ class FiniteAgent(Agent):
         self._lists = None
         self._asked, self._last = {}, None
 
-    def _leader(self) -> int:
-        return self._table.leader
-
     def _by_arm(self, values: Array) -> Array:
         """Return values by the arms' own names instead of their numbers."""
         named = np.empty_like(values)
@@ -207,7 +204,11 @@ class FiniteAgent(Agent):
             self._rounds += len(some)
             if self._rounds >= self._goal:
                 self._advance()
+            self._review()
         return played
+
+    def _review(self) -> None:
+        """Do what is due after some rounds."""
 
     @property
     def _quota(self) -> float:
@@ -216,7 +217,7 @@ class FiniteAgent(Agent):
 
     def _prepare(self) -> None:
         """See to it that the next arm can be played: list its neighbours, and those of arms likely to follow."""
-        arm = self._leader()
+        arm = self._table.leader
         if self._lists is not None and self._lists.sizes[arm] < 0:
             likely = self._table.upcoming(self._lists.unlisted(), self._lists.batch)
             self._lists.list(np.union1d(likely, [arm]))

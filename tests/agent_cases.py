@@ -1,0 +1,82 @@
+"""Agents that the tests of the protocol run over: each maker takes (horizon, seed) and settings."""
+
+import networkx
+import numpy as np
+
+import orbandit as ob
+
+A, G, S = ob.agents, ob.groups, ob.spaces
+
+CUBE = S.Box(0.0, 1.0, dim=3)
+SQUARE = S.Box(0.0, 1.0, dim=2)
+S3 = G.Symmetric(3)
+RING = networkx.cycle_graph(7)
+RANDOM_MESH = ob.meshes.Mesh(np.random.default_rng(0).random((150, 3)), 0.15)
+
+
+def on(kind, space, group=None, **fixed):
+    return lambda **settings: kind(space, group, **{**fixed, **settings})
+
+
+AGENTS = {
+    "UCB1": lambda **s: A.UCB1(9, **s),
+    "OrbitUCB1": lambda **s: A.OrbitUCB1(8, [[1, 2, 0, 3, 5, 4, 6, 7]], **s),
+    "UCBN": lambda **s: A.UCBN(RING, **s),
+    "UniformMesh": on(A.UniformMesh, SQUARE),
+    "UniformMesh S3": on(A.UniformMesh, CUBE, S3),
+    "UniformMesh shift": on(A.UniformMesh, CUBE, G.CyclicShift(3)),
+    "UniformMesh own mesh": on(A.UniformMesh, CUBE, S3, mesh=RANDOM_MESH),
+    "UniformMesh O(2)": on(A.UniformMesh, S.Ball(4), G.Orthogonal(2, 2), delta="measured"),
+    "UniformMeshN": on(A.UniformMeshN, SQUARE),
+    "UniformMeshN S3": on(A.UniformMeshN, CUBE, S3),
+    "UniformMeshN full": on(A.UniformMeshN, CUBE, S3, mesh="full"),
+    "UniformMeshN tree": on(A.UniformMeshN, SQUARE, G.Symmetric(2), mesh="tree"),
+    "UniformMeshN own mesh": on(A.UniformMeshN, CUBE, S3, mesh=RANDOM_MESH),
+    "UniformMeshN simplex": on(A.UniformMeshN, S.Simplex(3), S3, delta=0.05),
+    "UniformMeshN turbines": on(
+        A.UniformMeshN, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), delta="measured"
+    ),
+    "elimination": on(A.SideObservationElimination, S.Box(0.0, 1.0, dim=1)),
+    "elimination S2": on(A.SideObservationElimination, SQUARE, G.Symmetric(2)),
+}
+
+
+def is_listed(agent):
+    return not hasattr(agent, "space")
+
+
+def any_points(agent, size, seed):
+    """Points of the agent's space that it need not have asked for."""
+    if is_listed(agent):
+        limit = len(agent.orbits) if hasattr(agent, "orbits") else agent.n_arms
+        return np.random.default_rng(seed).integers(limit, size=size).tolist()
+    return list(agent.space.sample(size, seed))
+
+
+def mean_at(agent, point):
+    """A mean reward in (0, 1) that is invariant and far from flat."""
+    if is_listed(agent):
+        return 0.9 - 0.1 * (agent.orbits[point] if hasattr(agent, "orbits") else abs(point - 5) % 7)
+    group = agent.group or G.Trivial(agent.space.dim)
+    low, high = agent.space.bounds
+    peak = agent.space.project(low + (high - low) * np.linspace(0.8, 0.25, agent.space.dim))
+    return max(0.05, 0.9 - float(group.distance(point, peak)))
+
+
+def state(agent):
+    """Everything an agent knows, for comparisons bit for bit."""
+    settings, scalars, arrays = agent._frozen()
+    stream = repr(agent._rng.bit_generator.state)
+    frozen = {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
+    return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, agent._table.leader
+
+
+def play(agent, rounds, seed, low=0.0, high=1.0):
+    """Ask and tell Bernoulli rewards, and return the points played."""
+    rng = np.random.default_rng(seed)
+    points = []
+    for _ in range(rounds):
+        point = agent.ask()
+        agent.tell(point, low + (high - low) * float(rng.random() < mean_at(agent, point)))
+        points.append(point)
+    return np.array(points)

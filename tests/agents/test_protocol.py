@@ -1,0 +1,427 @@
+"""Every agent keeps the protocol: ask, tell in any order and of any point, refuse without harm, save and go on."""
+
+import io
+import itertools
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from agent_cases import AGENTS, any_points, is_listed, mean_at, play, state
+from orbandit._kernels.arms import PENDING
+from orbandit.errors import InputError, InputTypeError
+
+every = pytest.mark.parametrize("name", AGENTS)
+horizons = pytest.mark.parametrize("horizon", [3000, None], ids=["horizon", "anytime"])
+
+
+def in_space(agent, point):
+    if is_listed(agent):
+        return type(point) is int and point >= 0
+    return point.shape == (agent.space.dim,) and bool(agent.space.contains(point))
+
+
+@every
+@horizons
+def test_asks_points_of_the_space_and_counts_rounds(name, horizon):
+    agent = AGENTS[name](horizon=horizon, seed=0)
+    assert agent.rounds == 0
+    assert agent.n_arms > 1
+    assert agent.horizon == horizon
+    for t in range(150):
+        point = agent.ask()
+        assert in_space(agent, point)
+        agent.tell(point, mean_at(agent, point))
+        assert agent.rounds == t + 1
+    assert type(agent).__name__ in repr(agent)
+    assert "150 rounds" in repr(agent)
+
+
+@every
+@horizons
+def test_the_same_seed_gives_the_same_plays(name, horizon):
+    def plays(seed):
+        return play(AGENTS[name](horizon=horizon, seed=seed), 200, 1)
+
+    np.testing.assert_array_equal(plays(7), plays(7))
+    np.testing.assert_array_equal(plays(7), plays(np.random.default_rng(7)))
+    np.testing.assert_array_equal(plays(7), plays(np.random.SeedSequence(7)))
+    assert not all(np.array_equal(plays(7), plays(seed)) for seed in (8, 9, 10, 11))
+    assert not all(np.array_equal(plays(None), plays(None)) for _ in range(4))
+
+
+@every
+def test_global_random_state_is_left_alone(name):
+    before = repr(np.random.get_state())  # noqa: NPY002
+    play(AGENTS[name](horizon=500, seed=0), 20, 0)
+    assert repr(np.random.get_state()) == before  # noqa: NPY002
+
+
+@every
+@horizons
+def test_late_and_shuffled_feedback_ends_in_the_same_statistics(name, horizon):
+    agent, rng = AGENTS[name](horizon=horizon, seed=0), np.random.default_rng(1)
+    asked = [agent.ask() for _ in range(40)]
+    rewards = rng.random(40).round(2)
+    for i in rng.permutation(40):
+        agent.tell(asked[i], rewards[i])
+    late = AGENTS[name](horizon=horizon, seed=0)
+    for point, reward in zip(asked, rewards, strict=True):
+        late.tell(point, reward)
+    np.testing.assert_array_equal(agent.counts(), late.counts())
+    np.testing.assert_allclose(agent.means(), late.means())
+    assert (agent._table.stats[:, PENDING] == 0).all()
+    assert agent._asked == {}
+
+
+@every
+def test_pending_asks_count_as_pulls(name):
+    """A batch goes over all arms before any arm is asked twice, as far as side observations do not cover them."""
+    agent = AGENTS[name](horizon=1000, seed=0)
+    k = min(agent.n_arms, 12)
+    batch = agent.ask_batch(k)
+    assert len(batch) == k
+    seen = agent._table.stats[:, PENDING]
+    assert seen.sum() >= k - 1
+    if agent._lists is None:
+        assert len(np.unique(batch, axis=0)) == k
+    fresh = AGENTS[name](horizon=1000, seed=0)
+    learners = set()
+    for point in batch:  # nobody is asked who would already learn from an earlier ask, while others would not
+        arms = set(fresh._learners(ob.agents.finite.ELSEWHERE, point).tolist())
+        if len(learners) < fresh.n_arms:
+            own = fresh._nearest(point)
+            assert own not in learners
+        learners |= arms
+
+
+@every
+def test_after_feedback_a_batch_still_spreads(name):
+    agent = AGENTS[name](horizon=1000, seed=0)
+    play(agent, 300, 0)
+    batch = agent.ask_batch(40)
+    best = max((batch == point).reshape(40, -1).all(axis=1).sum() for point in batch)
+    assert best < 40
+    for point in batch:
+        agent.forget(point)
+    assert (agent._table.stats[:, PENDING] == 0).all()
+
+
+@every
+@horizons
+def test_forgetting_undoes_an_ask(name, horizon):
+    agent = AGENTS[name](horizon=horizon, seed=0)
+    play(agent, 30, 0)
+    before = state(agent)
+    points = [agent.ask() for _ in range(5)]
+    for point in points[::-1]:
+        agent.forget(point)
+    assert state(agent) == before
+    with pytest.raises(InputError, match="asked for"):
+        agent.forget(points[0])
+
+
+@every
+@horizons
+def test_refused_calls_change_nothing(name, horizon):
+    agent = AGENTS[name](horizon=horizon, seed=0, reward_range=(-1.0, 2.0))
+    play(agent, 70, 0, -1.0, 2.0)
+    point = agent.ask()
+    agent.ask()
+    before = state(agent)
+    for bad in (np.nan, np.inf, -np.inf, -1.1, 2.0001, 1e300):
+        with pytest.raises(InputError, match="reward"):
+            agent.tell(point, bad)
+    for bad in ("1", None, [0.5], 1j, np.array([0.5]), "high"):
+        with pytest.raises(InputTypeError, match="reward"):
+            agent.tell(point, bad)
+    if is_listed(agent):
+        wrong = [-1, 100, 1.5, "0", None, [0], True]
+    else:
+        far = np.full(agent.space.dim, 50.0)
+        wrong = [far, point[:-1], np.append(point, 0.0), np.full_like(point, np.nan), "here", None, [point]]
+        wrong += [np.full_like(point, np.inf), 1j * point]
+    for bad in wrong:
+        for call in (lambda x: agent.tell(x, 0.5), agent.forget, agent.estimate):
+            with pytest.raises((InputError, InputTypeError)):
+                call(bad)
+    with pytest.raises((InputError, InputTypeError)):
+        agent.ask_batch(0)
+    with pytest.raises((InputError, InputTypeError)):
+        agent.ask_batch(2.5)
+    assert state(agent) == before
+
+
+@every
+def test_bad_settings_are_refused(name):
+    make = AGENTS[name]
+    bad = [
+        {"horizon": 0},
+        {"horizon": 2.5},
+        {"horizon": "many"},
+        {"reward_range": (1, 0)},
+        {"reward_range": (0, np.inf)},
+    ]
+    bad += [{"reward_range": (0, 0)}, {"reward_range": 1.0}, {"seed": "x"}, {"seed": -1}, {"seed": 1.5}]
+    if not is_listed(make(horizon=10, seed=0)):
+        bad += [{"lipschitz": 0.0}, {"lipschitz": -1}, {"lipschitz": np.nan}, {"mesh": "qotient"}, {"mesh": 3}]
+        bad += [{"delta": 0.0}, {"delta": "mesured"}, {"delta": -0.1}]
+    for settings in bad:
+        with pytest.raises((InputError, InputTypeError)):
+            make(**{"horizon": 100, "seed": 0, **settings})
+
+
+@every
+@horizons
+def test_recommending_and_reporting_change_nothing(name, horizon):
+    agent = AGENTS[name](horizon=horizon, seed=0)
+    first = agent.recommend()
+    assert in_space(agent, first)
+    np.testing.assert_array_equal(first, agent.ask())  # nothing is known: the next arm is as good as any
+    agent.tell(first, 0.5)
+    play(agent, 80, 0)
+    before = state(agent)
+    point = agent.recommend()
+    agent.means(), agent.counts(), agent.upper_bounds(), agent.estimate(point), repr(agent)
+    assert state(agent) == before
+    assert 0 <= agent.estimate(point) <= 1
+    bounds = agent.upper_bounds()
+    assert bounds.shape == (agent.n_arms,)
+    assert (bounds[agent.counts() > 0] >= agent.means()[agent.counts() > 0]).all()
+    assert np.isposinf(bounds[agent.counts() == 0]).all()
+
+
+@every
+@horizons
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.SFC64])
+def test_a_loaded_agent_goes_on_as_the_saved_one(name, horizon, bits, tmp_path):
+    agent = AGENTS[name](horizon=horizon, seed=np.random.Generator(bits(3)), reward_range=(0.0, 2.0))
+    play(agent, 90, 0, 0.0, 2.0)
+    for point in any_points(agent, 5, 1):
+        agent.tell(point, 1.5)
+    pending = [agent.ask() for _ in range(3)]
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["agent.npz"]  # no temporary file stays behind
+    loaded = type(agent).load(path)
+    assert state(loaded) == state(agent)
+    assert state(ob.agents.Agent.load(path)) == state(agent)
+    for one in (agent, loaded):
+        for point in pending[::-1]:
+            one.tell(point, 0.25)
+    a, b = play(agent, 200, 5, 0.0, 2.0), play(loaded, 200, 5, 0.0, 2.0)
+    np.testing.assert_array_equal(a, b)
+    assert state(loaded) == state(agent)
+    np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+
+
+def test_saving_replaces_the_file_in_one_step(tmp_path, monkeypatch):
+    agent = AGENTS["UniformMesh"](horizon=100, seed=0)
+    path = tmp_path / "agent"
+    agent.save(str(path))
+    before = path.read_bytes()
+    agent.tell(agent.ask(), 1.0)
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        agent.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["agent"]
+    with pytest.raises(FileNotFoundError):
+        agent.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["UCB1", "UCBN", "UniformMesh S3", "UniformMeshN tree", "elimination"])
+def test_damaged_files_are_refused_by_name(name, tmp_path):
+    agent = AGENTS[name](horizon=None, seed=0)
+    play(agent, 20, 0)
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for length in [0, 1, 30, len(whole) // 2, len(whole) - 1, *rng.integers(len(whole), size=20)]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match=r"agent\.npz"):
+            type(agent).load(path)
+    for _ in range(150):
+        broken = bytearray(whole)
+        for place in rng.integers(len(whole), size=3):
+            broken[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(broken)
+        try:
+            loaded = type(agent).load(path)
+        except InputError as error:
+            assert "agent.npz" in str(error)  # noqa: PT017
+        else:
+            assert state(loaded) == state(agent)  # the change hit a byte that means nothing, as a date
+
+
+def rewritten(path, change):
+    """Write the file again with a change to its members, with correct checksums: a careful stranger's work."""
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+
+
+def npy(array, pickled=False):
+    data = io.BytesIO()
+    np.lib.format.write_array(data, np.asarray(array), allow_pickle=pickled)
+    return data.getvalue()
+
+
+def header_of(members):
+    return json.loads(bytes(np.load(io.BytesIO(members["header.npy"]))))
+
+
+def with_header(**changes):
+    def change(members):
+        header = header_of(members)
+        for key, value in changes.items():
+            (header if key in header else header["settings" if key in header["settings"] else "state"])[key] = value
+        members["header.npy"] = npy(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
+
+    return change
+
+
+def with_array(member, make):
+    def change(members):
+        array = np.load(io.BytesIO(members[member]))
+        members[member] = make(array)
+
+    return change
+
+
+def huge(array):
+    data = io.BytesIO()
+    np.lib.format.write_array_header_1_0(data, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 8)})
+    return data.getvalue()
+
+
+FORGERIES = {
+    "another format": with_header(format="something else"),
+    "a later version": with_header(version=99),
+    "no version": with_header(version="new"),
+    "an unknown agent": with_header(agent="Villain"),
+    "a space that is none": with_header(space={"space": {"name": "os", "args": [], "kwargs": {}}}),
+    "a base class": with_header(space={"space": {"name": "Space", "args": [], "kwargs": {}}}),
+    "a space of another size": with_header(space={"space": {"name": "Box", "args": [0, 1, 2], "kwargs": {}}}),
+    "settings that cannot be": with_header(lipschitz=-1.0),
+    "an unknown setting": with_header(settings={"extra": 1}),
+    "negative rounds": with_header(rounds=-3),
+    "a wrong horizon": with_header(goal=0),
+    "pickled objects": with_array("stats.npy", lambda a: npy(np.array([{}], dtype=object), pickled=True)),
+    "an array that claims to be huge": with_array("stats.npy", huge),
+    "too few arms": with_array("stats.npy", lambda a: npy(a[:-1])),
+    "not a number": with_array("stats.npy", lambda a: npy(a * np.nan)),
+    "negative counts": with_array("stats.npy", lambda a: npy(a - 5)),
+    "an order that is none": with_array("order.npy", lambda a: npy(np.zeros_like(a))),
+    "points elsewhere": with_array("mesh.npy", lambda a: npy(a + 9)),
+    "asks of no arm": with_array("asked_arms.npy", lambda a: npy(a + 10**6)),
+    "asks without points": with_array("asked.npy", lambda a: npy(a[:0])),
+    "asks made no times": with_array("asked_times.npy", lambda a: npy(a * 0)),
+    "told points without rewards": with_array("told_sums.npy", lambda a: npy(a[:-1])),
+    "a missing array": lambda members: members.pop("stats.npy"),
+    "no header": lambda members: members.pop("header.npy"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forged_files_are_refused_by_name(forgery, tmp_path):
+    agent = AGENTS["UniformMeshN S3"](horizon=None, seed=0)
+    play(agent, 20, 0)
+    agent.tell(agent.space.sample(1, 0)[0], 0.5)
+    agent.ask()
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    rewritten(path, lambda members: None)
+    assert state(type(agent).load(path)) == state(agent)
+    rewritten(path, FORGERIES[forgery])
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        type(agent).load(path)
+
+
+def test_a_file_of_another_agent_is_refused_by_name(tmp_path):
+    path = tmp_path / "agent.npz"
+    AGENTS["UCB1"](horizon=10, seed=0).save(path)
+    with pytest.raises(InputError, match="holds a UCB1, not a UniformMesh"):
+        ob.agents.UniformMesh.load(path)
+
+
+def test_spaces_and_groups_of_others_cannot_be_saved(tmp_path):
+    class Mine(ob.spaces.Space):
+        pass
+
+    for name in dir(ob.spaces.Box):
+        if name.startswith("_") and not name.startswith("__"):
+            setattr(Mine, name, getattr(ob.spaces.Box, name))
+    Mine.__abstractmethods__ = frozenset()
+    for name in ("__init__", "dim", "volume", "diameter", "bounds"):
+        setattr(Mine, name, ob.spaces.Box.__dict__[name])
+    agent = ob.agents.UniformMesh(Mine(0.0, 1.0, dim=2), horizon=100, seed=0)
+    with pytest.raises(InputError, match="only spaces and groups of this package"):
+        agent.save(tmp_path / "agent.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+@every
+@horizons
+def test_compiled_loops_play_as_asking_and_telling(name, horizon):
+    """A whole loop is the same as asking and telling, whatever was asked, told and left pending before."""
+    by_hand, compiled = (AGENTS[name](horizon=horizon, seed=0, reward_range=(-0.5, 1.0)) for _ in range(2))
+    for agent in (by_hand, compiled):
+        for point in any_points(agent, 10, 1):
+            agent.tell(point, 0.5)
+        agent.ask_batch(3)
+    draws = np.random.default_rng(2).random(400)
+    means = []
+    for draw in draws:
+        point = by_hand.ask()
+        means.append(mean_at(by_hand, point))
+        by_hand.tell(point, float(draw < means[-1]))
+    played = compiled._play(lambda points: np.array([mean_at(compiled, p) for p in points]), draws)
+    np.testing.assert_array_equal(played, means)
+    assert state(compiled) == state(by_hand)
+
+
+@every
+def test_it_earns_more_than_uniform_play(name):
+    rounds = 400_000 if name.startswith("elimination") else 40_000  # it plays evenly until it may drop arms
+    agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)
+    means = [mean_at(agent, p) for p in any_points(agent, 4000, 0)]
+    played = agent._play(lambda points: np.array([mean_at(agent, p) for p in points]), draws)
+    assert played.mean() > np.mean(means) + 0.02
+    assert mean_at(agent, agent.recommend()) > np.mean(means)
+
+
+@every
+def test_any_order_of_asks_tells_and_refusals_keeps_the_books(name):
+    agent, rng = AGENTS[name](horizon=None, seed=0), np.random.default_rng(4)
+    pending, told = [], 0
+    for step in itertools.count():
+        if told >= 260:
+            break
+        action = rng.integers(5)
+        if action <= 1:
+            pending.append(agent.ask())
+        elif action == 2 and pending:
+            agent.tell(pending.pop(rng.integers(len(pending))), float(rng.random()))
+            told += 1
+        elif action == 3:
+            point = any_points(agent, 1, step)[0]
+            agent.tell(point, float(rng.random()))
+            told += 1
+            if is_listed(agent):  # a play of an arm that was asked for answers the ask
+                answered = [i for i, ask in enumerate(pending) if agent._key(ask) == agent._key(point)]
+                pending = [ask for i, ask in enumerate(pending) if i not in answered[:1]]
+        elif action == 4 and pending and step % 3 == 0:
+            agent.forget(pending.pop())
+    assert agent.rounds == told
+    for point in pending:
+        agent.forget(point)
+    assert (agent._table.stats[:, PENDING] == 0).all()
+    assert (agent.counts() >= 0).all()

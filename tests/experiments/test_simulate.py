@@ -1,0 +1,133 @@
+"""simulate: regret by hand, the same whatever the threads, and agents from elsewhere."""
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from orbandit.errors import InputError, InputTypeError
+from orbandit.experiments.simulate import CHUNK, log_spaced
+
+SPACE, GROUP = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
+CONE = ob.problems.Cone(SPACE, GROUP, peak=[0.9, 0.3])
+KINDS = [ob.agents.UniformMesh, ob.agents.UniformMeshN, ob.agents.SideObservationElimination]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_regret_is_what_asking_and_telling_gives(kind):
+    horizon, seed = 3000, 5
+    runs = ob.simulate(kind, CONE, horizon, seeds=[seed])
+    own, noise = np.random.SeedSequence(seed).spawn(2)
+    agent, rng = kind(SPACE, GROUP, horizon=horizon, seed=own), np.random.default_rng(noise)
+    gaps = []
+    for _ in range(horizon):
+        point = agent.ask()
+        agent.tell(point, float(CONE.sample(point, rng)))
+        gaps.append(CONE.optimum - CONE.mean(point))
+    np.testing.assert_allclose(runs.regret[0], np.cumsum(gaps)[runs.checkpoints - 1], atol=1e-8)
+    assert runs.seconds_per_round > 0
+    assert kind.__name__ in repr(runs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_do_not_depend_on_the_threads(kind):
+    one = ob.simulate(kind, CONE, 5000, seeds=6, jobs=1)
+    for jobs in (2, 5, None):
+        many = ob.simulate(kind, CONE, 5000, seeds=6, jobs=jobs)
+        np.testing.assert_array_equal(many.regret, one.regret)
+        np.testing.assert_array_equal(many.checkpoints, one.checkpoints)
+    assert len({tuple(row) for row in one.regret.tolist()}) == 6  # seeds differ
+    np.testing.assert_array_equal(ob.simulate(kind, CONE, 5000, seeds=[4, 2]).regret, one.regret[[4, 2]])
+
+
+def test_chunks_leave_no_trace():
+    horizon = CHUNK + 1000
+    long = ob.simulate(ob.agents.UniformMesh, CONE, horizon, seeds=[0])
+    assert long.checkpoints[-1] == horizon
+    steps = np.diff(long.regret[0]) / np.diff(long.checkpoints)
+    assert (steps >= -1e-12).all()
+    assert (steps <= CONE.optimum + 1e-12).all()
+
+
+class AtRandom:
+    """An agent from elsewhere."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.told = []
+
+    def ask(self):
+        return self.rng.random(2)
+
+    def tell(self, point, reward):
+        self.told.append((tuple(point), reward))
+
+
+def test_agents_from_elsewhere_ask_and_tell():
+    made = []
+
+    def make(problem, horizon, seed):
+        assert problem is CONE
+        assert horizon == 400
+        made.append(AtRandom(seed))
+        return made[-1]
+
+    runs = ob.simulate(make, CONE, 400, seeds=3, jobs=1)
+    assert runs.regret.shape == (3, len(runs.checkpoints))
+    for agent, regret in zip(made, runs.regret, strict=True):
+        assert len(agent.told) == 400
+        gaps = CONE.optimum - CONE.mean(np.array([point for point, _ in agent.told]))
+        np.testing.assert_allclose(np.cumsum(gaps)[runs.checkpoints - 1], regret)
+        assert {reward for _, reward in agent.told} == {0.0, 1.0}
+    assert runs.name == "AtRandom"
+
+
+def test_rewards_of_other_ranges_and_noise_of_ones_own():
+    class Loud(ob.problems.Noise):
+        reward_range = (-3.0, 4.0)
+
+        def sample(self, means, rng):
+            return means + rng.choice([-3.0, 3.0], means.shape)
+
+    class Hill(ob.problems.Problem):
+        optimizer = np.array([0.3, 0.8])
+
+        def _mean(self, points):
+            return 1 - np.asarray(GROUP.distance(points, self.optimizer))
+
+    hill = Hill(SPACE, GROUP, 1.0, Loud())
+    runs = ob.simulate(ob.agents.UniformMesh, hill, 2000, seeds=2)
+    assert runs.regret.shape[0] == 2
+    assert (np.diff(runs.regret, axis=1) >= 0).all()
+
+
+def test_arms_by_index_run_on_any_means():
+    class Machines:
+        optimum, noise = 0.8, ob.problems.Bernoulli()
+
+        def mean(self, arms):
+            return np.array([0.2, 0.8, 0.5, 0.5])[arms]
+
+    def make(problem, horizon, seed):
+        return ob.agents.UCB1(4, horizon=horizon, seed=seed)
+
+    runs = ob.simulate(make, Machines(), 20_000, seeds=2)
+    assert runs.regret[:, -1].max() < 0.1 * 20_000 * 0.3
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 9, 10, 1000, 123_456])
+def test_checkpoints_are_evenly_spaced_in_their_logarithm(horizon):
+    points = log_spaced(horizon)
+    assert points[0] == 1
+    assert points[-1] == horizon
+    assert (np.diff(points) > 0).all()
+    late = points[points > 100]
+    if len(late) > 2:
+        assert np.ptp(np.diff(np.log(late))) < 0.05
+
+
+def test_bad_input_is_refused():
+    for arguments in ({"horizon": 0}, {"horizon": 1.5}, {"seeds": 0}, {"seeds": []}, {"seeds": [-1]}, {"jobs": 0}):
+        with pytest.raises((InputError, InputTypeError)):
+            ob.simulate(**{"agent": ob.agents.UniformMesh, "problem": CONE, "horizon": 10, **arguments})
+    with pytest.raises(InputTypeError, match="agent"):
+        ob.simulate("UniformMesh", CONE, 10)

@@ -1,0 +1,172 @@
+"""maximize and minimize: any range of values, interruptions, failures, and measurements made before."""
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from orbandit.errors import InputError, InputTypeError, MeasurementError
+from orbandit.optimize import History
+
+CUBE, S3 = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
+PEAK = np.array([0.15, 0.55, 0.9])
+
+
+def distance(x):
+    return float(np.linalg.norm(np.sort(x) - PEAK))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
+@pytest.mark.parametrize("shift", [0.0, 5e3])
+def test_it_finds_a_peak_whatever_the_range(scale, shift):
+    rng = np.random.default_rng(0)
+    if shift:
+        shift *= scale
+
+    def measure(x):
+        return shift + scale * (1 - distance(x) + 0.1 * rng.standard_normal())
+
+    best = ob.maximize(measure, CUBE, S3, budget=3000, seed=1)
+    assert best.point.shape == (3,)
+    assert distance(best.point) < 0.3
+    assert abs((best.value - shift) / scale - (1 - distance(best.point))) < 0.1
+    assert len(best.history) == 3000
+    assert not best.interrupted
+    assert best.history.values.max() > best.value  # an average, not the luckiest
+
+
+def test_minimizing_is_maximizing_the_negative():
+    def run(optimize, sign):
+        rng = np.random.default_rng(0)
+        return optimize(lambda x: sign * (distance(x) + 0.1 * rng.standard_normal()), CUBE, S3, budget=400, seed=1)
+
+    low, high = run(ob.minimize, 1), run(ob.maximize, -1)
+    np.testing.assert_array_equal(low.point, high.point)
+    assert low.value == -high.value
+    np.testing.assert_array_equal(low.history.values, -high.history.values)
+    assert low.value > 0
+
+
+def test_the_same_seed_gives_the_same_history():
+    def run(seed):
+        rng = np.random.default_rng(0)
+        return ob.maximize(lambda x: rng.random() - distance(x), CUBE, S3, budget=200, seed=seed).history.points
+
+    np.testing.assert_array_equal(run(3), run(3))
+    assert not np.array_equal(run(3), run(4))
+
+
+def test_values_far_out_of_range_are_taken():
+    values = iter([*[0.5] * 30, 1e6, *[0.4] * 30, -1e6, *[0.6] * 39])
+    best = ob.maximize(lambda x: next(values), CUBE, S3, budget=101, seed=0)
+    assert len(best.history) == 101
+    assert best.history.values.max() == 1e6
+    assert best.history.values.min() == -1e6
+
+
+@pytest.mark.parametrize("budget", [1, 2, 15, 16, 17])
+def test_small_budgets_and_constant_values(budget):
+    best = ob.maximize(lambda x: 7.0, CUBE, S3, budget=budget, seed=0)
+    assert best.value == 7.0
+    assert len(best.history) == budget
+    assert CUBE.contains(best.point)
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 40])
+def test_an_interruption_returns_what_is_known(after):
+    calls = 0
+
+    def measure(x):
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise KeyboardInterrupt
+        return 1 - distance(x)
+
+    if after == 0:
+        with pytest.raises(KeyboardInterrupt):
+            ob.maximize(measure, CUBE, S3, budget=100, seed=0)
+        return
+    best = ob.maximize(measure, CUBE, S3, budget=100, seed=0)
+    assert best.interrupted
+    assert len(best.history) == after
+    assert CUBE.contains(best.point)
+
+
+@pytest.mark.parametrize("optimize", [ob.maximize, ob.minimize])
+@pytest.mark.parametrize("failure", [OSError("simulator down"), np.nan, np.inf, None, "high", [1.0]])
+def test_a_failure_names_the_point_and_keeps_the_history(optimize, failure):
+    seen = []
+
+    def measure(x):
+        seen.append(x)
+        if len(seen) == 25:
+            if isinstance(failure, Exception):
+                raise failure
+            return failure
+        return float(len(seen))
+
+    with pytest.raises(MeasurementError) as caught:
+        optimize(measure, CUBE, S3, budget=100, seed=0)
+    error = caught.value
+    np.testing.assert_array_equal(error.point, seen[-1])
+    assert str(seen[-1].tolist()) in str(error)
+    np.testing.assert_array_equal(error.history.values, np.arange(1.0, 25.0))
+    np.testing.assert_array_equal(error.history.points, seen[:-1])
+    if isinstance(failure, Exception):
+        assert error.__cause__ is failure
+    best = optimize(lambda x: 1.0, CUBE, S3, budget=10, history=error.history, seed=0)
+    np.testing.assert_array_equal(best.history.values, [*range(1, 25), *[1.0] * 10])
+
+
+def test_measurements_made_before_are_used():
+    rng = np.random.default_rng(0)
+    points = CUBE.sample(2000, rng)
+    values = np.array([1 - distance(x) for x in points]) + 0.1 * rng.standard_normal(2000)
+    best = ob.maximize(lambda x: 1 - distance(x), CUBE, S3, budget=5, history=History(points, values), seed=0)
+    assert len(best.history) == 2005
+    assert distance(best.point) < 0.35
+    for bad in (History(points, values[:-1]), History(points + 3, values), History(points, values * np.nan)):
+        with pytest.raises(InputError):
+            ob.maximize(lambda x: 1.0, CUBE, S3, budget=5, history=bad)
+
+
+def test_the_point_measured_is_the_caller_s_own():
+    def measure(x):
+        x[:] = -1.0
+        return 0.5
+
+    best = ob.maximize(measure, CUBE, S3, budget=40, seed=0)
+    assert CUBE.contains(best.history.points).all()
+
+
+def test_another_agent_may_be_named():
+    best = ob.maximize(lambda x: 1 - distance(x), CUBE, S3, budget=300, agent=ob.agents.UniformMeshN, seed=0)
+    assert len(best.history) == 300
+    known = ob.maximize(lambda x: 1 - distance(x), CUBE, S3, budget=300, lipschitz=1.0, seed=0)
+    assert distance(known.point) < 0.4
+
+
+def test_a_progress_bar_shows_on_request_and_goes_to_stderr(capsys):
+    ob.maximize(lambda x: 0.5, CUBE, S3, budget=30, seed=0, progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "30/30" in shown.err
+    ob.maximize(lambda x: 0.5, CUBE, S3, budget=30, seed=0)
+    assert capsys.readouterr().err == ""
+
+
+def test_bad_input_is_refused_before_anything_is_measured():
+    def never(x):
+        raise AssertionError("measured")
+
+    for arguments in ({"budget": 0}, {"budget": 1.5}, {"lipschitz": 0.0}, {"lipschitz": np.nan}, {"group": "S3"}):
+        with pytest.raises((InputError, InputTypeError)):
+            ob.maximize(never, CUBE, **{"budget": 10, **arguments})
+    with pytest.raises(InputTypeError, match="space"):
+        ob.maximize(never, "cube", budget=10)
+    with pytest.raises(InputTypeError, match="measure"):
+        ob.maximize(3, CUBE, budget=10)
+    with pytest.raises(InputTypeError, match="measure"):
+        ob.minimize(3, CUBE, budget=10)
+    with pytest.raises(InputError, match="preserve"):
+        ob.maximize(never, ob.spaces.Box([0, 0], [1, 2]), ob.groups.Symmetric(2), budget=10)

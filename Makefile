@@ -20,8 +20,10 @@ demo: $(STAMP)
 	$(BIN)/orbandit demo
 
 bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/groups.py
 	$(BIN)/python benchmarks/meshes.py
+	$(BIN)/python benchmarks/rounds.py
 
 # The lower bounds of pyproject.toml, tried for real in an environment of their own.
 test-oldest:

@@ -33,6 +33,10 @@ from orbandit.spaces import Space
 class SideObservationElimination(SharingAgent):
     """Plays all arms evenly, and drops those that cannot be the best.
 
+    An arm is dropped only if it is worse by more than 4 delta, and until then arms at the border, which few others
+    inform, are played most often. So its regret is far above that of `UniformMesh` unless rewards differ by much more than
+    that: see the table in docs/agents.md, printed by benchmarks/rounds.py.
+
     Parameters
     ----------
     space, group, horizon, lipschitz, reward_range, mesh, delta, seed

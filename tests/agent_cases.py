@@ -71,6 +71,11 @@ def state(agent):
     return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, agent._table.leader
 
 
+def last_ask(agent):
+    """The ask that is not settled yet; `state` settles it."""
+    return agent._last
+
+
 def play(agent, rounds, seed, low=0.0, high=1.0):
     """Ask and tell Bernoulli rewards, and return the points played."""
     rng = np.random.default_rng(seed)

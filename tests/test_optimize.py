@@ -170,3 +170,61 @@ def test_bad_input_is_refused_before_anything_is_measured():
         ob.minimize(3, CUBE, budget=10)
     with pytest.raises(InputError, match="preserve"):
         ob.maximize(never, ob.spaces.Box([0, 0], [1, 2]), ob.groups.Symmetric(2), budget=10)
+
+
+@pytest.mark.parametrize("optimize", [ob.maximize, ob.minimize])
+def test_values_at_the_end_of_the_range_of_floats_are_taken(optimize):
+    values = iter([*[1.5e308, -1.5e308] * 15, *[1.7e308] * 10])
+    best = optimize(lambda x: next(values), CUBE, S3, budget=40, seed=0)
+    assert len(best.history) == 40
+    assert np.isfinite(best.value)
+    assert optimize(lambda x: 1.7e308, CUBE, S3, budget=20, seed=0).value == pytest.approx(1.7e308)
+
+
+def test_nearly_constant_values_with_a_known_slope_take_no_time():
+    best = ob.maximize(lambda x: 0.5 + 1e-13 * x.sum(), CUBE, S3, budget=40, lipschitz=1.0, seed=0)
+    assert len(best.history) == 40
+
+
+def test_an_interruption_while_everything_is_told_again_loses_nothing(monkeypatch):
+    original = ob.agents.UniformMesh.tell_batch
+    calls = []
+
+    def interrupted(self, points, rewards):
+        calls.append(len(points))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        original(self, points, rewards)
+
+    monkeypatch.setattr(ob.agents.UniformMesh, "tell_batch", interrupted)
+    values = iter([*[0.1, 0.2] * 20, 50.0, *[0.1] * 100])
+    best = ob.maximize(lambda x: next(values), CUBE, S3, budget=100, seed=0)
+    assert best.interrupted
+    assert len(best.history) == 41
+    assert np.isfinite(best.value)
+
+
+def test_a_failure_of_the_agent_keeps_the_history():
+    def steep(space, group, **settings):
+        if settings["reward_range"] != (0.0, 1.0):
+            raise ob.errors.MeshTooLargeError("too many arms")
+        return ob.agents.UniformMesh(space, group, **settings)
+
+    with pytest.raises(MeasurementError, match="too many arms") as caught:
+        ob.maximize(lambda x: x.sum(), CUBE, S3, budget=100, agent=steep, seed=0)
+    assert len(caught.value.history) == 16
+    assert caught.value.point is None
+
+
+def test_minimizing_reports_the_losses_themselves(capsys):
+    ob.minimize(lambda x: 3.25, CUBE, S3, budget=20, seed=0, progress=True)
+    assert "last value 3.25" in capsys.readouterr().err
+    with pytest.raises(MeasurementError, match="returned inf"):
+        ob.minimize(lambda x: np.inf, CUBE, S3, budget=20, seed=0)
+
+
+def test_bad_agents_and_histories_are_refused():
+    with pytest.raises(InputTypeError, match="agent"):
+        ob.maximize(lambda x: 1.0, CUBE, budget=5, agent=3)
+    with pytest.raises(InputTypeError, match="history"):
+        ob.maximize(lambda x: 1.0, CUBE, budget=5, history=([[0.5, 0.5, 0.5]], [1.0]))

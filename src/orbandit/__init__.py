@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orbandit import agents, errors, experiments, groups, meshes, problems, reports, spaces
+    from orbandit import agents, errors, experiments, groups, meshes, optimize, problems, reports, spaces
     from orbandit.experiments.simulate import simulate
     from orbandit.groups.check import check_symmetry
     from orbandit.optimize import maximize, minimize
@@ -19,6 +19,7 @@ __all__ = [
     "maximize",
     "meshes",
     "minimize",
+    "optimize",
     "problems",
     "reports",
     "simulate",
@@ -34,6 +35,7 @@ _HOMES = {
     "maximize": "orbandit.optimize",
     "meshes": "orbandit.meshes",
     "minimize": "orbandit.optimize",
+    "optimize": "orbandit.optimize",
     "problems": "orbandit.problems",
     "reports": "orbandit.reports",
     "simulate": "orbandit.experiments.simulate",

@@ -43,8 +43,8 @@ class MeasurementError(OrbanditError, RuntimeError):
 
     Attributes
     ----------
-    point : (dim,) array
-        Where it failed.
+    point : (dim,) array or None
+        Where it failed; None if no point could be chosen.
     history : History
         All measurements before that; pass it to the next call as `history` to go on.
     """

@@ -122,20 +122,7 @@ def maximize(
     >>> len(best.history), bool(best.value > 30)
     (2000, True)
     """
-    if not callable(measure):
-        raise InputTypeError(f"`measure` must be a function of a point, but got {measure!r}.")
-    search = _Search(space, group, as_count(budget, "budget"), lipschitz, agent, history, seed)
-    interrupted = False
-    with _bar(progress, search.budget) as advance:
-        try:
-            for _ in range(search.budget):
-                search.step(measure)
-                advance(search.values[-1])
-        except KeyboardInterrupt:
-            if not search.values:
-                raise
-            interrupted = True
-    return search.best(interrupted)
+    return _optimize(1.0, measure, space, group, budget, lipschitz, agent, history, seed, progress)
 
 
 def minimize(
@@ -159,35 +146,43 @@ def minimize(
     >>> bool(abs(best.point[0] - 0.3) < 0.1), bool(best.value >= 0)
     (True, True)
     """
+    return _optimize(-1.0, measure, space, group, budget, lipschitz, agent, history, seed, progress)
+
+
+def _optimize(
+    sign: float,
+    measure: Measure,
+    space: Space,
+    group: Group | None,
+    budget: int,
+    lipschitz: float | None,
+    agent: Maker | None,
+    history: History | None,
+    seed: Seed,
+    progress: bool | None,
+) -> Best:
+    """Maximize sign * measure."""
     if not callable(measure):
         raise InputTypeError(f"`measure` must be a function of a point, but got {measure!r}.")
-
-    def gain(point: Array) -> float:
-        return -as_number(measure(point), "the value of `measure`")
-
-    before = None if history is None else _negated(history)
-    try:
-        best = maximize(
-            gain,
-            space,
-            group,
-            budget=budget,
-            lipschitz=lipschitz,
-            agent=agent,
-            history=before,
-            seed=seed,
-            progress=progress,
-        )
-    except MeasurementError as error:
-        raise MeasurementError(str(error), error.point, _negated(error.history)) from error.__cause__
-    return Best(best.point, -best.value, _negated(best.history), best.interrupted)
+    search = _Search(sign, space, group, as_count(budget, "budget"), lipschitz, agent, history, seed)
+    interrupted = False
+    with _bar(progress, search.budget) as advance:
+        try:
+            for _ in range(search.budget):
+                advance(search.step(measure))
+        except KeyboardInterrupt:
+            if not search.measured:
+                raise
+            interrupted = True
+    return search.best(interrupted)
 
 
 class _Search:
-    """The state of a search: the agent, and all that was measured."""
+    """The state of a search: the agent, and all that was measured, in the caller's units."""
 
     def __init__(
         self,
+        sign: float,
         space: Space,
         group: Group | None,
         budget: int,
@@ -198,71 +193,81 @@ class _Search:
     ) -> None:
         if not isinstance(space, Space):
             raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
-        self._space, self._group, self.budget = space, group, budget
+        if agent is not None and not callable(agent):
+            raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
+        self._sign, self._space, self._group, self.budget = sign, space, group, budget
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
         self._maker = _default_maker() if agent is None else agent
         self._seed = int(as_stream(seed).integers(2**63))  # the same priorities whenever an agent starts again
-        self.points, self.values = _checked(history, space)
-        self._horizon = budget + len(self.values)
-        self._start((0.0, 1.0))
-        self._ready = False
+        self.measured = _checked(history, space)
+        self._horizon = budget + len(self.measured)
+        self._low, self._high, self._unit = 0.0, 1.0, 1.0
+        self._agent = self._make()
+        self._told = -1  # how much of what was measured the agent knows; none, until a range can be guessed
 
-    def step(self, measure: Measure) -> None:
-        """Ask, measure, tell."""
-        if not self._ready and len(self.values) >= SPREAD:
-            self._restart()
-        point = self._agent.ask()
+    def step(self, measure: Measure) -> float:
+        """Ask, measure, tell; return the value."""
+        try:
+            if self._told < len(self.measured) and len(self.measured) >= SPREAD:
+                self._restart()
+            point = self._agent.ask()
+        except Exception as error:
+            raise self._failure("choosing a point", None, error) from error
         try:
             value = as_number(measure(point.copy()), "the value of `measure`")
             if not np.isfinite(value):
                 raise ValueError(f"`measure` must return a finite number, but returned {value}")
         except Exception as error:
-            raise MeasurementError(
-                f"measuring {point.tolist()} failed after {len(self.values)} measurements ({type(error).__name__}: "
-                f"{error}); they are in `history` of this error, and can be passed on as `history`.",
-                point,
-                self.history(),
-            ) from error
-        self.points.append(point)
-        self.values.append(value)
-        if not self._ready:
-            return
-        if self._low <= value <= self._high:
-            self._agent.tell(point, value)
-        else:
-            self._restart()
+            raise self._failure(f"measuring {point.tolist()}", point, error) from error
+        self.measured.append((point, value))
+        gain = self._sign * value * self._unit
+        if self._told == len(self.measured) - 1 and self._low <= gain <= self._high:
+            self._agent.tell(point, gain)
+            self._told += 1
+        return value
 
     def history(self) -> History:
         """Return what was measured so far."""
-        points = np.array(self.points).reshape(-1, self._space.dim)
-        return History(points, np.array(self.values))
+        points = np.array([point for point, _ in self.measured]).reshape(-1, self._space.dim)
+        return History(points, np.array([value for _, value in self.measured]))
 
     def best(self, interrupted: bool) -> Best:
         """Return the recommendation."""
-        if not self._ready:
+        if self._told < len(self.measured):
             self._restart()
         point = self._agent.recommend()
-        return Best(point, self._agent.estimate(point), self.history(), interrupted)
+        value = self._sign * self._agent.estimate(point) / self._unit
+        return Best(point, value, self.history(), interrupted)
+
+    def _failure(self, what: str, point: Array | None, error: Exception) -> MeasurementError:
+        return MeasurementError(
+            f"{what} failed after {len(self.measured)} measurements ({type(error).__name__}: {error}); they are in "
+            "`history` of this error, and can be passed on as `history`.",
+            point,
+            self.history(),
+        )
 
     def _restart(self) -> None:
         """Start an agent with the range seen so far, and tell it everything."""
-        low, high = min(self.values), max(self.values)
+        gains = self._sign * np.array([value for _, value in self.measured])
+        self._unit = 1e-20 if np.abs(gains).max() > 1e300 else 1.0  # so that differences are finite
+        gains = gains * self._unit
+        low, high = float(gains.min()), float(gains.max())
         room = ROOM * (high - low) if high > low else max(1.0, abs(high))
-        self._start((low - room, high + room))
-        for point, value in zip(self.points, self.values, strict=True):
-            self._agent.tell(point, value)
-        self._ready = True
+        self._low, self._high = low - room, high + room
+        agent = self._make()
+        agent.tell_batch([point for point, _ in self.measured], gains)
+        self._agent, self._told = agent, len(self.measured)
 
-    def _start(self, reward_range: tuple[float, float]) -> None:
-        self._low, self._high = reward_range
+    def _make(self) -> Agent:
         span = self._high - self._low
-        lipschitz = 2 * span / self._space.diameter if self._lipschitz is None else self._lipschitz
-        self._agent = self._maker(
+        lipschitz = 2 * span / self._space.diameter if self._lipschitz is None else self._lipschitz * self._unit
+        return self._maker(
             self._space,
             self._group,
             horizon=self._horizon,
             lipschitz=lipschitz,
-            reward_range=reward_range,
+            reward_range=(self._low, self._high),
             seed=self._seed,
         )
 
@@ -273,7 +278,7 @@ def _default_maker() -> Maker:
 
     def make(space: Space, group: Group | None, **settings: Any) -> Agent:
         low, high = settings["reward_range"]
-        scale = round(settings["lipschitz"] / (high - low), 12)
+        scale = float(f"{settings['lipschitz'] / (high - low):.12g}")
         if scale in meshes:
             return UniformMesh(space, group, mesh=meshes[scale], **settings)
         agent = UniformMesh(space, group, delta="measured", **settings)
@@ -283,21 +288,19 @@ def _default_maker() -> Maker:
     return make
 
 
-def _checked(history: History | None, space: Space) -> tuple[list[Array], list[float]]:
+def _checked(history: History | None, space: Space) -> list[tuple[Array, float]]:
     """Return the points and values of a history, which must fit the space."""
     if history is None:
-        return [], []
+        return []
+    if not isinstance(history, History):
+        raise InputTypeError(f"`history` must be a History(points, values), but got {history!r}.")
     points, values = as_points(history.points, space.dim)[0], as_finite(history.values, "history.values")
     if values.shape != (len(points),):
         raise InputError(f"`history` must have one value for each of its {len(points)} points.")
-    inside = np.asarray(space.contains(points, tol=1e-9 * max(1.0, float(np.abs(space.bounds).max()))))
+    inside = np.asarray(space.contains(points, tol=space._tolerance))
     if not inside.all():
         raise InputError(f"`history` must have points of {space!r}, but has {points[~inside][0].tolist()}.")
-    return list(points), values.tolist()
-
-
-def _negated(history: History) -> History:
-    return History(history.points, -as_finite(history.values, "history.values"))
+    return list(zip(points, values.tolist(), strict=True))
 
 
 @contextmanager

@@ -159,3 +159,26 @@ def test_ucbn_refuses_what_is_no_graph(graph):
 def test_a_number_of_arms_is_a_count(size):
     with pytest.raises((InputError, InputTypeError), match="n_arms"):
         A.UCB1(size, horizon=10)
+
+
+def test_ucbn_reads_any_sparse_matrix_by_rows():
+    matrix = csr_array(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]]))
+    for form in (matrix, matrix.tocsc(), matrix.tocoo()):
+        agent = A.UCBN(form, horizon=10, seed=0)
+        agent.tell(0, 1.0)
+        np.testing.assert_array_equal(agent.counts(), [1, 1, 1])
+    stored_zero = csr_array((np.array([0.0]), np.array([1]), np.array([0, 1, 1])), shape=(2, 2))
+    agent = A.UCBN(stored_zero, horizon=10, seed=0)
+    agent.tell(0, 1.0)
+    np.testing.assert_array_equal(agent.counts(), [1, 0])
+    with pytest.raises(InputError, match="square"):
+        A.UCBN(csr_array(np.ones((2, 3))), horizon=10)
+
+
+def test_orbits_cannot_be_written_to():
+    agent = A.OrbitUCB1(4, [[1, 0, 2, 3]], horizon=10, seed=0)
+    with pytest.raises(ValueError, match="read-only"):
+        agent.representatives[0] = 3
+    assert A.OrbitUCB1(3, [], horizon=10, seed=0).n_arms == 3
+    with pytest.raises(InputError):
+        A.OrbitUCB1(3, [[]], horizon=10, seed=0)

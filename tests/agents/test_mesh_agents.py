@@ -299,3 +299,96 @@ def test_elimination_drops_what_cannot_be_best_and_never_the_best():
         assert 0 < alive.sum() < agent.n_arms
         assert values[alive].min() > values.min()
         assert cone.mean(agent.recommend()) > values.max() - 4 * agent.delta
+
+
+@pytest.mark.parametrize("space", [S.Simplex(4), S.Polytope.regular("tetrahedron"), S.Ball(2)], ids=repr)
+def test_leaves_with_one_point_are_one_arm(space):
+    agent = A.UniformMeshN(space, horizon=20_000, mesh="tree", delta=0.15, seed=0)
+    assert len(np.unique(agent.mesh.points, axis=0)) == agent.n_arms
+    asked = [agent.ask()]
+    for _ in range(2 * agent.n_arms):
+        agent.tell(asked[-1], 0.5)
+        asked.append(agent.ask())
+    assert (agent.counts() > 0).all()
+
+
+def test_the_tree_needs_orbits_that_can_be_listed():
+    with pytest.raises(ob.errors.GroupTooLargeError, match="quotient"):
+        A.UniformMeshN(S.Ball(4), G.Orthogonal(2, 2), mesh="tree", delta=0.5, horizon=100)
+
+
+def test_points_that_are_there_twice_are_one_arm():
+    mesh = M.Mesh([[0.2], [0.2], [0.2], [0.8]], 0.3)
+    agent = A.UniformMesh(S.Box(0, 1, dim=1), horizon=100, mesh=mesh, seed=0)
+    assert agent.n_arms == 2
+    asked = [agent.ask() for _ in range(6)]
+    for point in asked:
+        agent.tell(point, 0.5)
+    assert (agent._table.stats[:, ob._kernels.arms.PENDING] == 0).all()
+    assert agent.counts().sum() == 6
+
+
+def test_uniform_mesh_takes_one_point_of_each_orbit():
+    mesh = M.Mesh([[0.2, 0.8], [0.8, 0.2], [0.5, 0.5], [0.1, 0.3], [0.3, 0.1]], 0.4)
+    agent = A.UniformMesh(SQUARE, G.Symmetric(2), mesh=mesh, seed=0)
+    assert agent.mesh.points.tolist() == [[0.2, 0.8], [0.5, 0.5], [0.1, 0.3]]
+    for _ in range(200):
+        agent.tell(agent.ask(), 0.5)
+    assert agent.counts().sum() == 200
+    shared = A.UniformMeshN(SQUARE, G.Symmetric(2), mesh=mesh, horizon=100, seed=0)
+    assert shared.n_arms == 5
+
+
+def test_a_mesh_that_stays_keeps_its_priorities():
+    for settings in ({"delta": 0.2}, {"mesh": M.net(SQUARE, 0.2)}):
+        agent = A.UniformMeshN(SQUARE, seed=0, **settings)
+        order = agent._order
+        agent.tell_batch(SQUARE.sample(300, 0), np.full(300, 0.5))
+        assert agent._goal == 512
+        assert agent._table.width == 2 * math.log(512)
+        assert agent._order is order
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e9])
+@pytest.mark.parametrize("width", [1e-10, 1.0, 1e10])
+def test_what_is_outside_is_refused_at_any_scale(shift, width):
+    space = S.Box(shift, shift + max(width, 1e-3 if shift else 0.0), dim=1)
+    low, high = space.bounds
+    agent = A.UniformMesh(space, horizon=100, lipschitz=1 / space.diameter, seed=0)
+    agent.tell(high, 0.5)
+    agent.tell(low, 0.5)
+    for outside in (high + 0.01 * (high - low), low - 0.01 * (high - low)):
+        with pytest.raises(InputError, match="must lie in"):
+            agent.tell(outside, 0.5)
+
+
+def test_steep_functions_get_no_more_arms_than_rounds():
+    agent = A.UniformMesh(CUBE, G.Symmetric(3), horizon=200, lipschitz=1e5, delta="measured")
+    assert agent.n_arms <= 200 / math.log(200)
+    with pytest.raises(InputError, match="lipschitz"):
+        A.UniformMesh(CUBE, horizon=200, lipschitz=1e305, reward_range=(0, 1e-5))
+
+
+def test_pending_asks_end_no_phase():
+    agent = A.SideObservationElimination(S.Box(0, 1, dim=1), horizon=1000, seed=0)
+    asked = agent.ask_batch(5000)
+    agent.tell(asked[0], 0.5)
+    assert agent._phase == 1
+    for point in asked[1:]:
+        agent.forget(point)
+    assert agent._phase == 1
+
+
+def test_a_mesh_that_is_no_mesh_is_refused():
+    with pytest.raises(InputTypeError, match="mesh"):
+        A.UniformMesh(CUBE, horizon=100, mesh=np.zeros((3, 3)))
+
+
+def test_negative_zeros_are_zeros():
+    agent = A.UniformMesh(SQUARE, horizon=100, mesh=M.Mesh([[-0.0, 0.5], [0.9, -0.0]], 0.9), seed=0)
+    agent.ask()
+    agent.tell([0.0, 0.5], 1.0)
+    agent.tell([0.9, 0.0], 1.0)
+    agent.ask()
+    agent.ask()
+    assert sum(times for _, times in agent._asked.values()) <= 2

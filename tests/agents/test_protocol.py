@@ -1,16 +1,18 @@
 """Every agent keeps the protocol: ask, tell in any order and of any point, refuse without harm, save and go on."""
 
+import copy
 import io
 import itertools
 import json
 import os
+import pickle
 import zipfile
 
 import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import AGENTS, any_points, is_listed, mean_at, play, state
+from agent_cases import AGENTS, any_points, is_listed, last_ask, mean_at, play, state
 from orbandit._kernels.arms import PENDING
 from orbandit.errors import InputError, InputTypeError
 
@@ -129,9 +131,10 @@ def test_forgetting_undoes_an_ask(name, horizon):
 def test_refused_calls_change_nothing(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0, reward_range=(-1.0, 2.0))
     play(agent, 70, 0, -1.0, 2.0)
-    point = agent.ask()
     agent.ask()
     before = state(agent)
+    point = agent.ask()
+    last = last_ask(agent)
     for bad in (np.nan, np.inf, -np.inf, -1.1, 2.0001, 1e300):
         with pytest.raises(InputError, match="reward"):
             agent.tell(point, bad)
@@ -152,6 +155,14 @@ def test_refused_calls_change_nothing(name, horizon):
         agent.ask_batch(0)
     with pytest.raises((InputError, InputTypeError)):
         agent.ask_batch(2.5)
+    with pytest.raises((InputError, InputTypeError)):
+        agent.tell_batch([point, wrong[0]], [0.5, 0.5])
+    with pytest.raises((InputError, InputTypeError)):
+        agent.tell_batch([point, point], [0.5, 9.0])
+    with pytest.raises((InputError, InputTypeError)):
+        agent.tell_batch([point, point], [0.5])
+    assert last_ask(agent) == last
+    agent.forget(point)
     assert state(agent) == before
 
 
@@ -302,7 +313,32 @@ def huge(array):
     return data.getvalue()
 
 
+def within_header(part, name, value):
+    def change(members):
+        header = header_of(members)
+        header[part][name] = value
+        members["header.npy"] = npy(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
+
+    return change
+
+
 FORGERIES = {
+    "an abstract agent": with_header(agent="SharingAgent"),
+    "the base of agents": with_header(agent="FiniteAgent"),
+    "an agent that is no name": with_header(agent={"array": "stats"}),
+    "no state": with_header(state=7),
+    "no stream": with_header(stream={"state": {}}),
+    "a stream of words": with_header(stream={"state": {"state": "a", "inc": "b"}, "has_uint32": 0, "uinteger": 0}),
+    "a space with a centre": with_header(
+        space={"space": {"name": "Box", "args": [0, 1, 3], "kwargs": {}, "extra": [0, 0, 0]}}
+    ),
+    "a space too large for any machine": with_header(
+        space={"space": {"name": "Box", "args": [0, 1, 10**13], "kwargs": {}}}
+    ),
+    "told points outside": with_array("told_points.npy", lambda a: npy(a + 9)),
+    "told counts of no times": with_array("told_counts.npy", lambda a: npy(a * 0)),
+    "told rewards out of range": with_array("told_sums.npy", lambda a: npy(a + 9)),
+    "a point twice": with_array("mesh.npy", lambda a: npy(a[[0, *range(len(a) - 1)]])),
     "another format": with_header(format="something else"),
     "a later version": with_header(version=99),
     "no version": with_header(version="new"),
@@ -343,6 +379,57 @@ def test_forged_files_are_refused_by_name(forgery, tmp_path):
     rewritten(path, FORGERIES[forgery])
     with pytest.raises(InputError, match=r"agent\.npz"):
         type(agent).load(path)
+
+
+def test_forged_sizes_are_refused_before_memory_is_set_aside(tmp_path):
+    path = tmp_path / "agent.npz"
+    AGENTS["UCB1"](horizon=10, seed=0).save(path)
+    rewritten(path, within_header("settings", "n_arms", 10**13))
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+    AGENTS["UniformMeshN tree"](horizon=10, seed=0).save(path)
+    rewritten(path, within_header("state", "delta", 0.05))
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+
+
+@every
+@horizons
+def test_copies_and_pickles_go_on_alone(name, horizon):
+    agent = AGENTS[name](horizon=horizon, seed=0)
+    play(agent, 100, 0)
+    agent.ask()
+    before = state(agent)
+    copies = [copy.deepcopy(agent), copy.copy(agent), pickle.loads(pickle.dumps(agent))]
+    play(agent, 200, 1)
+    for one in copies:
+        assert state(one) == before
+        one.forget(one._point(one._asked.copy().popitem()[1][0]))
+    np.testing.assert_array_equal(*(play(one, 200, 2) for one in copies[:2]))
+
+
+@every
+@horizons
+def test_telling_a_batch_is_telling_each(name, horizon):
+    one, many = (AGENTS[name](horizon=horizon, seed=0) for _ in range(2))
+    points, rewards = any_points(one, 80, 0), np.random.default_rng(0).random(80)
+    for point, reward in zip(points, rewards, strict=True):
+        one.tell(point, reward)
+    many.tell_batch(points, rewards)
+    many.tell_batch(points[:0], [])
+    assert one.rounds == many.rounds == 80
+    np.testing.assert_array_equal(one.counts(), many.counts())
+    np.testing.assert_allclose(one.means(), many.means())
+    np.testing.assert_array_equal(one.ask(), many.ask())
+
+
+@every
+def test_every_arm_learns_from_itself(name):
+    agent = AGENTS[name](horizon=500, seed=0)
+    if agent._lists is not None:
+        assert all(arm in agent._lists.of(arm) for arm in range(agent.n_arms))
+    numbers = [agent._nearest(agent._point(arm)) for arm in range(agent.n_arms)]
+    assert numbers == list(range(agent.n_arms)) or name == "UniformMeshN full"  # images are equally near there
 
 
 def test_a_file_of_another_agent_is_refused_by_name(tmp_path):

@@ -131,3 +131,39 @@ def test_bad_input_is_refused():
             ob.simulate(**{"agent": ob.agents.UniformMesh, "problem": CONE, "horizon": 10, **arguments})
     with pytest.raises(InputTypeError, match="agent"):
         ob.simulate("UniformMesh", CONE, 10)
+
+
+def test_one_agent_may_play_two_problems():
+    agent = ob.agents.UniformMesh(SPACE, GROUP, horizon=4000, seed=0)
+    low = ob.problems.Cone(SPACE, GROUP, peak=[0.2, 0.6], height=0.3)
+    for problem in (CONE, low, CONE):
+        runs = ob.simulate(lambda p, n, s: agent, problem, 1000, seeds=1)
+        assert (runs.regret >= -1e-9).all()
+        assert runs.regret[0, -1] <= 1000 * problem.optimum
+
+
+def test_wrong_means_and_ranges_are_refused():
+    class Wrong(ob.problems.Problem):
+        optimizer = np.array([0.5, 0.5])
+
+        def __init__(self, means):
+            super().__init__(SPACE, GROUP, 1.0)
+            self.means = means
+
+        def _mean(self, points):
+            return self.means(points)
+
+    for means in (lambda p: np.ones(1), lambda p: np.full(len(p), 2.0), lambda p: np.full(len(p), np.nan)):
+        with pytest.raises(InputError, match="means"):
+            ob.simulate(ob.agents.UniformMesh, Wrong(means), 100, seeds=1)
+
+    def narrow(problem, horizon, seed):
+        return ob.agents.UniformMesh(SPACE, horizon=horizon, seed=seed, reward_range=(0.2, 0.8))
+
+    with pytest.raises(InputError, match="reward"):
+        ob.simulate(narrow, CONE, 100, seeds=1)
+    with pytest.raises(InputTypeError, match="UCB1 plays indices"):
+        ob.simulate(ob.agents.UCB1, CONE, 100)
+    with pytest.raises(InputTypeError, match="problem"):
+        ob.simulate(ob.agents.UniformMesh, "cone", 100)
+    assert len(ob.simulate(ob.agents.UniformMesh, CONE, 100, seeds=np.arange(3)).regret) == 3

@@ -10,7 +10,7 @@ refuses before its state changes. Inside, rewards are scaled to [0, 1].
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -89,19 +89,29 @@ class Agent(ABC):
     def forget(self, point: Any) -> None:
         """Take back an ask that will never be answered, as after a failed measurement."""
 
+    def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
+        """Learn the rewards of several points; if one of them is refused, none is learnt."""
+        values = as_finite(rewards, "rewards")
+        if values.shape != (len(points),):
+            raise InputError(f"`rewards` must be one for each of {len(points)} points, but has shape {values.shape}.")
+        for point, value in zip(points, values.tolist(), strict=True):
+            self._scaled(value)
+            self._nearest(point)
+        for point, value in zip(points, values.tolist(), strict=True):
+            self.tell(point, value)
+
+    @abstractmethod
+    def _nearest(self, point: Any) -> int:
+        """Return the arm nearest to a point of X, which is checked."""
+
     def ask_batch(self, k: int) -> npt.NDArray[Any]:
         """Return k points to try at once, one to a row; each takes the ones before it into account."""
         return np.array([self.ask() for _ in range(as_count(k, "k"))])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a file, in one step; `load` goes on exactly where it was."""
-        settings, state, arrays = self._frozen()
-        header = {
-            "agent": type(self).__name__,
-            "settings": settings,
-            "state": {"rounds": self._rounds, "goal": self._goal, **state},
-            "stream": files.stream_state(self._rng),
-        }
+        _, (kind, settings, state, stream, arrays) = self.__reduce__()
+        header = {"agent": kind.__name__, "settings": settings, "state": state, "stream": stream}
         files.write(path, header, arrays)
 
     @classmethod
@@ -111,21 +121,21 @@ class Agent(ABC):
         `Agent.load` takes a file of any agent of this package, a class only its own.
         """
         header, arrays = files.read(path)
-        name = header.get("agent")
+        name = str(header.get("agent"))
         kind = next((known for known in _kinds(cls) if known.__name__ == name), None)
         if kind is None:
             raise InputError(f"{os.fspath(path)} holds a {name}, not a {cls.__name__}; use {name}.load or Agent.load.")
-        agent: Self = object.__new__(kind)
         try:
-            agent._configure(**header["settings"])
-            state = header["state"]
-            agent._rng = files.stream(header["stream"])
-            agent._rounds = as_count(state.pop("rounds"), "rounds", minimum=0)
-            agent._goal = as_count(state.pop("goal"), "goal")
-            agent._thaw(state, arrays)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-            raise InputError(f"{os.fspath(path)} holds no valid {name} ({error}).") from error
+            agent: Self = _revived(kind, header["settings"], header["state"], header["stream"], arrays)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError) as error:
+            raise InputError(f"{os.fspath(path)} holds no valid {name} ({error!r}).") from error
         return agent
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle as `save` and `load` do."""
+        settings, state, arrays = self._frozen()
+        state = {"rounds": self._rounds, "goal": self._goal, **state}
+        return _revived, (type(self), settings, state, files.stream_state(self._rng), arrays)
 
     @abstractmethod
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], files.Arrays]:
@@ -159,8 +169,11 @@ class Agent(ABC):
 
 
 def as_stream(seed: Seed) -> np.random.Generator:
-    """Return the generator that a seed stands for."""
-    return np.random.default_rng() if seed is None else as_generator(seed)
+    """Return the agent's stream, of the one kind that files hold; a generator of another kind seeds it."""
+    stream = np.random.default_rng() if seed is None else as_generator(seed)
+    if isinstance(stream.bit_generator, np.random.PCG64):
+        return stream
+    return np.random.default_rng(stream.integers(2**63, size=2).tolist())
 
 
 def as_number(value: Any, name: str) -> float:
@@ -177,11 +190,31 @@ def as_number(value: Any, name: str) -> float:
 def as_range(reward_range: tuple[float, float]) -> tuple[float, float]:
     """Return the ends of a range of rewards."""
     ends = as_finite(reward_range, "reward_range")
-    if ends.shape != (2,) or not ends[0] < ends[1] or not math.isfinite(ends[1] - ends[0]):
+    if ends.shape != (2,) or not ends[0] < ends[1]:
         raise InputError(f"`reward_range` must be (low, high) with low < high, but got {reward_range!r}.")
-    return float(ends[0]), float(ends[1])
+    low, high = ends.tolist()
+    if not 1e-300 < high - low < math.inf:
+        raise InputError(
+            f"`reward_range` must be from 1e-300 to 1e308 wide, but got {reward_range!r}; rescale rewards."
+        )
+    return low, high
 
 
 def _kinds(cls: type[Agent]) -> list[type[Any]]:
-    """Return the class and all that derive from it."""
-    return [cls, *(kind for child in cls.__subclasses__() for kind in _kinds(child))]
+    """Return the final classes among the class and all that derive from it."""
+    own = [cls] if getattr(cls, "__final__", False) else []
+    return [*own, *(kind for child in cls.__subclasses__() for kind in _kinds(child))]
+
+
+def _revived(
+    kind: type[Any], settings: dict[str, Any], state: dict[str, Any], stream: dict[str, Any], arrays: files.Arrays
+) -> Any:
+    """Return an agent with a state that `_frozen` returned, checked."""
+    agent = object.__new__(kind)
+    agent._configure(**settings)
+    rest = dict(state)
+    agent._rng = files.stream(stream)
+    agent._rounds = as_count(rest.pop("rounds"), "rounds", minimum=0)
+    agent._goal = as_count(rest.pop("goal"), "goal")
+    agent._thaw(rest, arrays)
+    return agent

@@ -99,9 +99,14 @@ class SideObservationElimination(SharingAgent):
         self._review()
 
     def _review(self) -> None:
-        """End phases; pending observations count towards their quota, though not in the bounds."""
-        while self._table.least_seen >= self._quota:
+        """End phases; observations that are still pending do not count."""
+        while self._table.least_seen >= self._quota and self._table.counts[self._table.alive].min() >= self._quota:
             self._eliminate()
+
+    def _renew(self) -> None:
+        self._phase = 1
+        self._table.keep(np.ones(len(self._table), dtype=bool))
+        super()._renew()
 
     def _eliminate(self) -> None:
         """Drop the arms that cannot be the best."""

@@ -7,6 +7,7 @@ numbers only and are no larger than the file, and whoever reads them checks thei
 import io
 import json
 import math
+import operator
 import os
 import secrets
 import zipfile
@@ -64,9 +65,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
             f"{os.fspath(path)} has version {version}, but this orbandit reads up to {VERSION}; upgrade orbandit."
         )
     try:
-        return _unpacked(header, arrays), arrays
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{os.fspath(path)} describes what cannot be made: {error}") from error
+        made = {key: _unpacked(value, arrays) for key, value in header.items()}
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError) as error:
+        raise InputError(f"{os.fspath(path)} describes what cannot be made: {error!r}") from error
+    return made, arrays
 
 
 def stream_state(rng: np.random.Generator) -> dict[str, Any]:
@@ -76,9 +78,13 @@ def stream_state(rng: np.random.Generator) -> dict[str, Any]:
 
 def stream(state: dict[str, Any]) -> np.random.Generator:
     """Return a generator with a state that `stream_state` returned."""
-    kinds: list[Any] = [getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")]
-    bits = {kind.__name__: kind for kind in kinds}[state["bit_generator"]](0)
-    bits.state = state
+    bits: Any = np.random.PCG64(0)
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {name: operator.index(state["state"][name]) % 2**128 for name in ("state", "inc")},
+        "has_uint32": operator.index(state["has_uint32"]) % 2,
+        "uinteger": operator.index(state["uinteger"]) % 2**32,
+    }
     return np.random.Generator(bits)
 
 
@@ -121,8 +127,10 @@ def _packed(value: Any, arrays: Arrays) -> Any:
         return {"mesh": _packed(parts, arrays)}
     if isinstance(value, spaces.Space | groups.Group):
         kind = "space" if isinstance(value, spaces.Space) else "group"
-        if not _is_known(kind, type(value).__name__, type(value)):
-            raise InputError(f"only spaces and groups of this package can be saved, but the agent has {value!r}.")
+        if value._recipe is None or not _is_known(kind, type(value).__name__, type(value)):
+            raise InputError(
+                f"only spaces and groups of this package, made of plain values, can be saved, but got {value!r}."
+            )
         args, kwargs = value._recipe
         recipe = {"name": type(value).__name__, "args": args, "kwargs": kwargs}
         if isinstance(value, groups.Group):
@@ -157,7 +165,9 @@ def _made(kind: str, name: str, args: list[Any], kwargs: dict[str, Any], center:
     if not _is_known(kind, name, maker):
         raise ValueError(f"{name!r} is no {kind} of this package")
     made = maker(*args, **kwargs)
-    return made if center is None or np.array_equal(made.center, center) else made.centered(center)
+    if kind == "group" and not np.array_equal(made.center, center):
+        return made.centered(center)
+    return made
 
 
 def _is_known(kind: str, name: str, maker: object) -> bool:

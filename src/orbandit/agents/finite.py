@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit._kernels.arms import ArmArray
+from orbandit._kernels.arms import COLUMNS, ArmArray
 from orbandit.agents.base import Agent
 from orbandit.agents.files import Arrays
 from orbandit.agents.neighborhoods import Neighborhoods
-from orbandit.agents.table import UCB, Table
+from orbandit.agents.table import Table
 from orbandit.errors import InputError
 
 ELSEWHERE = -1
@@ -58,24 +58,14 @@ class FiniteAgent(Agent):
         """
         value = self._scaled(reward)
         key = self._key(point)
-        if self._last is not None and self._last[0] == key:
-            arm, released = self._last[1], 0.0
-            self._last = None
-        elif key in self._asked:
-            arm, released = self._asked[key][0], 1.0
-        else:
-            arm, released = ELSEWHERE, 0.0
+        arm, released = self._answered(key)
         if arm == ELSEWHERE:
             self._observe_elsewhere(point, value, released)
         elif self._lists is None:
             self._table.observe_own(arm, value, released)
         else:
             self._table.observe(self._lists.of(arm), arm, value, released)
-        if released:
-            self._release(key)
-        self._rounds += 1
-        if self._rounds >= self._goal:
-            self._advance()
+        self._close(key, released)
 
     def recommend(self) -> Any:
         """Return the best point by what is known now: the arm with the largest lower confidence bound."""
@@ -95,6 +85,24 @@ class FiniteAgent(Agent):
             self._release(key)
         else:
             raise InputError(f"only a point that was asked for and not told can be forgotten, but got {point!r}.")
+
+    def _answered(self, key: Any) -> tuple[int, float]:
+        """Return the arm of the ask that a reward answers, and how many pending observations that releases."""
+        if self._last is not None and self._last[0] == key:
+            return self._last[1], 0.0
+        if key in self._asked:
+            return self._asked[key][0], 1.0
+        return ELSEWHERE, 0.0
+
+    def _close(self, key: Any, released: float) -> None:
+        """Close a round: the ask it answers is no longer pending, and an epoch may end."""
+        if released:
+            self._release(key)
+        elif self._last is not None and self._last[0] == key:
+            self._last = None
+        self._rounds += 1
+        if self._rounds >= self._goal:
+            self._advance()
 
     def means(self) -> Array:
         """Return the mean reward observed of each arm, NaN where there is none."""
@@ -117,7 +125,10 @@ class FiniteAgent(Agent):
         """What the index adds to mean and radius, in scaled rewards."""
         return 0.0
 
-    _rule = UCB
+    @property
+    @abstractmethod
+    def _rule(self) -> int:
+        """What the tournament ranks arms by: UCB or LEAST."""
 
     @abstractmethod
     def _point(self, arm: int) -> Any:
@@ -130,10 +141,6 @@ class FiniteAgent(Agent):
     @abstractmethod
     def _reach(self, point: Any) -> ArmArray:
         """Return the arms that learn from a reward at any point, after a check that it is one of X."""
-
-    @abstractmethod
-    def _nearest(self, point: Any) -> int:
-        """Return the number of the arm nearest to a point of X, checked."""
 
     @abstractmethod
     def _next_epoch(self) -> None:
@@ -179,11 +186,22 @@ class FiniteAgent(Agent):
 
     def _advance(self) -> None:
         """Double the horizon of an agent without one when its rounds are used up."""
-        if self._horizon is None:
-            self._settle()
+        if self._horizon is not None:
+            return
+        self._settle()
+        before = self._goal
+        try:
             while self._goal <= self._rounds:
                 self._goal *= 2
             self._next_epoch()
+        except BaseException:
+            self._goal = before  # to be tried again
+            raise
+
+    def _renew(self) -> None:
+        """Take up a new horizon with the same arms."""
+        self._table.width = 2 * self._log_horizon
+        self._table.refresh()
 
     def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
         """Play one Bernoulli round for each draw, compiled; return the means of the points played.
@@ -193,7 +211,7 @@ class FiniteAgent(Agent):
         self._settle()
         played = np.empty(len(draws))
         done = 0
-        while done < len(draws):
+        while True:
             stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
             self._prepare()
             some = self._table.play(
@@ -205,7 +223,8 @@ class FiniteAgent(Agent):
             if self._rounds >= self._goal:
                 self._advance()
             self._review()
-        return played
+            if done == len(draws):
+                return played
 
     def _review(self) -> None:
         """Do what is due after some rounds."""
@@ -222,13 +241,18 @@ class FiniteAgent(Agent):
             likely = self._table.upcoming(self._lists.unlisted(), self._lists.batch)
             self._lists.list(np.union1d(likely, [arm]))
 
-    _means: tuple[Any, Array] | None = None
+    _means: tuple[Table, Any, Array] | None = None
 
     def _arm_means(self, mean: Callable[[npt.NDArray[Any]], Array]) -> Array:
         """Return the means of the arms by number, computed once for each set of arms."""
-        if self._means is None or self._means[0] is not self._table:
-            self._means = (self._table, np.ascontiguousarray(mean(self._points()), dtype=np.float64))
-        return self._means[1]
+        if self._means is None or self._means[0] is not self._table or self._means[1] != mean:
+            means = np.ascontiguousarray(mean(self._points()), dtype=np.float64)
+            if means.shape != (len(self._table),) or not ((means >= 0) & (means <= 1)).all():
+                raise InputError(
+                    f"the means of {len(self._table)} arms must be so many numbers in [0, 1], but got {means!r}."
+                )
+            self._means = (self._table, mean, means)
+        return self._means[2]
 
     @abstractmethod
     def _points(self) -> npt.NDArray[Any]:
@@ -248,9 +272,9 @@ class FiniteAgent(Agent):
     def _set_table(self, arrays: Arrays, size: int, keys: list[Any]) -> None:
         """Undo `_table_arrays`, checked."""
         stats, order = arrays["stats"], arrays["order"]
-        table = Table(size, self._rule, 2 * self._log_horizon)
-        if stats.shape != table.stats.shape or stats.dtype != np.float64 or not np.isfinite(stats).all():
+        if stats.shape != (size, COLUMNS) or stats.dtype != np.float64 or not np.isfinite(stats).all():
             raise ValueError(f"statistics of shape {stats.shape} for {size} arms")
+        table = Table(size, self._rule, 2 * self._log_horizon)
         if (stats[:, 1:3] < 0).any() or not np.array_equal(np.sort(order), np.arange(size)):
             raise ValueError("statistics or an order of arms that cannot be")
         arms, times = arrays["asked_arms"], arrays["asked_times"]

@@ -1,5 +1,6 @@
 """ListedAgent: agents whose arms are numbers 0, ..., K - 1, told apart by nothing else."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from orbandit._kernels.arms import ArmArray
 from orbandit.agents.base import Seed, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.finite import FiniteAgent
+from orbandit.agents.table import UCB
 from orbandit.errors import InputError
 
 
 class ListedAgent(FiniteAgent):
     """Plays arms by their index."""
+
+    _rule = UCB
 
     def __init__(self, seed: Seed, **settings: Any) -> None:
         self._configure(**settings)
@@ -55,15 +59,16 @@ class ListedAgent(FiniteAgent):
         self._table.observe(self._reach(point), self._nearest(point), value, released)
 
     def _next_epoch(self) -> None:
-        self._table.width = 2 * self._log_horizon
-        self._table.refresh()
+        self._renew()
 
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
         arrays = self._table_arrays()
         arrays["asked"] = np.array(list(self._asked), dtype=np.int64)
         return self._settings(), {}, arrays
 
+    @abstractmethod
     def _settings(self) -> dict[str, Any]:
+        """Return the settings for `_configure`; those that all agents have come from here."""
         return {"horizon": self._horizon, "reward_range": self.reward_range}
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:

@@ -8,12 +8,13 @@ to it, each at the point where it was observed.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_point, as_positive, unknown_name
+from orbandit._checks import Array, as_finite, as_point, as_points, as_positive, unknown_name
 from orbandit._kernels.arms import ArmArray
 from orbandit.agents.base import Seed, as_stream
 from orbandit.agents.files import Arrays
@@ -24,21 +25,18 @@ from orbandit.groups import Group
 from orbandit.meshes import Mesh, net, quotient_net
 from orbandit.spaces import Space
 
-INSIDE = 1e-9
-"""Points this far outside of the space, as a fraction of its size, are taken for points of it."""
-
 
 class MeshAgent(FiniteAgent):
     """Plays points of a mesh."""
 
     _mesh: Mesh
     _arms: Mesh
-    _told: tuple[Array, Array, Array]
+    _told: list[tuple[Array, float, float]]
 
     def __init__(self, seed: Seed, **settings: Any) -> None:
         self._configure(**settings)
         self._rng = as_stream(seed)
-        self._told = (np.empty((0, self._space.dim)), np.empty(0), np.empty(0))
+        self._told = []
         self._begin(self._make_mesh())
 
     def _configure(
@@ -61,6 +59,10 @@ class MeshAgent(FiniteAgent):
         self._space, self._group = space, group
         self._lipschitz = as_positive(lipschitz, "lipschitz")
         self._scale = self._lipschitz / self._span
+        if not 1e-300 < self._scale < 1e300:
+            raise InputError(
+                f"`lipschitz` over the width of `reward_range` must lie in (1e-300, 1e300), but got {self._scale:g}."
+            )
         self._mesh_setting = self._checked_mesh(mesh)
         self._delta_setting = self._checked_delta(delta)
 
@@ -102,9 +104,12 @@ class MeshAgent(FiniteAgent):
 
     def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
         if isinstance(mesh, Mesh):
-            if mesh.dim != self._space.dim or not np.all(self._space.contains(mesh.points, tol=self._tolerance)):
+            inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space._tolerance)
+            if not np.all(inside):
                 raise InputError(f"`mesh` must have points of {self._space!r}, but {mesh!r} has others.")
             return mesh
+        if not isinstance(mesh, str):
+            raise InputTypeError(f"`mesh` must be a Mesh or one of {', '.join(self._meshes)}, but got {mesh!r}.")
         if mesh not in self._meshes:
             raise unknown_name("mesh", mesh, self._meshes)
         return mesh
@@ -117,10 +122,6 @@ class MeshAgent(FiniteAgent):
         if isinstance(self._mesh_setting, Mesh) and delta != "auto":
             raise InputError(f"a given mesh has its own delta, but got delta={delta!r} too; drop it.")
         return delta
-
-    @property
-    def _tolerance(self) -> float:
-        return INSIDE * max(1.0, float(np.abs(self._space.bounds).max()))
 
     def _make_mesh(self) -> Mesh:
         """Return the mesh for the present horizon."""
@@ -148,14 +149,19 @@ class MeshAgent(FiniteAgent):
 
     def _begin(self, mesh: Mesh, priorities: Array | None = None) -> None:
         """Start on a mesh, with its arms numbered by priority."""
-        self._mesh = mesh
-        self._open(len(mesh), priorities)
+        self._mesh = self._distinct(mesh)
+        self._open(len(self._mesh), priorities)
         self._arms = self._numbered()
         self._connect()
 
+    def _distinct(self, mesh: Mesh) -> Mesh:
+        """Return the mesh without points that are there twice, since an arm is known by its point."""
+        first = np.sort(np.unique(mesh.points, axis=0, return_index=True)[1])
+        return mesh if len(first) == len(mesh) else Mesh(mesh.points[first], mesh.delta, mesh.space, mesh.group)
+
     def _numbered(self) -> Mesh:
-        """Return the mesh with its points in the order of their numbers."""
-        return Mesh(self._mesh.points[self._order], self._mesh.delta, self._space, self._group)
+        """Return the mesh with its points in the order of their numbers, and no negative zeros."""
+        return Mesh(self._mesh.points[self._order] + 0.0, self._mesh.delta, self._space, self._group)
 
     def _point(self, arm: int) -> Array:
         return np.array(self._arms.points[arm])
@@ -173,7 +179,7 @@ class MeshAgent(FiniteAgent):
 
     def _inside(self, point: Any) -> Array:
         inside = as_point(point, self._space.dim)
-        if not self._space.contains(inside, tol=self._tolerance):
+        if not self._space.contains(inside, tol=self._space._tolerance):
             raise InputError(f"`point` must lie in {self._space!r}, but got {inside.tolist()}; use `space.project`.")
         return inside
 
@@ -184,36 +190,72 @@ class MeshAgent(FiniteAgent):
             raise InputError(f"no point of the mesh learns from {inside.tolist()}: it does not cover the space.")
         return arms
 
+    def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
+        """Learn the rewards of several points, at once where that can be; if one of them is refused, none is learnt."""
+        pending = self._last is not None or self._asked
+        if pending or self._refines or not len(points):
+            super().tell_batch(points, rewards)
+            return
+        batch, values = as_points(points, self._space.dim)[0], as_finite(rewards, "rewards")
+        if values.shape != (len(batch),):
+            raise InputError(f"`rewards` must be one for each of {len(batch)} points, but has shape {values.shape}.")
+        scaled = np.array([self._scaled(value) for value in values.tolist()])
+        for outside in batch[~np.asarray(self._space.contains(batch, tol=self._space._tolerance))]:
+            self._inside(outside)  # refuses it
+        indptr, arms = self._reach_all(batch)
+        sizes = np.diff(indptr)
+        if not sizes.all():
+            self._reach(batch[np.argmin(sizes)])  # refuses it
+        self._table.add(arms, np.repeat(scaled, sizes), np.ones(len(arms)))
+        self._rounds += len(batch)
+        if self._rounds >= self._goal:
+            self._advance()
+        self._review()
+
+    @property
+    def _refines(self) -> bool:
+        """Whether later epochs have other meshes."""
+        fixed = isinstance(self._mesh_setting, Mesh) or not isinstance(self._delta_setting, str)
+        return self._horizon is None and not fixed
+
     def _observe_elsewhere(self, point: Any, value: float, released: float) -> None:
         super()._observe_elsewhere(point, value, released)
-        if self._horizon is None:
-            points, sums, counts = self._told
-            self._told = (np.vstack([points, point]), np.append(sums, value), np.append(counts, 1.0))
+        if self._refines:
+            self._told.append((as_point(point, self._space.dim).copy(), value, 1.0))
 
     def _next_epoch(self) -> None:
         """Go on with the mesh for the new horizon; if it would be too large, with the one there is."""
+        if not self._refines:
+            self._renew()
+            return
         try:
             mesh = self._make_mesh()
         except MeshTooLargeError:
-            mesh = self._mesh
+            self._renew()
+            return
         sums, counts = self._table.own()
-        played = counts > 0
-        points = np.vstack([self._told[0], self._arms.points[played]])
-        told = (points, np.concatenate([self._told[1], sums[played]]), np.concatenate([self._told[2], counts[played]]))
+        played = np.flatnonzero(counts)
+        told = [*self._told, *zip(self._arms.points[played], sums[played], counts[played], strict=True)]
         asked = self._asked
         self._begin(mesh)
         self._told = told
+        points, sums, counts = self._told_arrays()
         indptr, arms = self._reach_all(points)
         sizes = np.diff(indptr)
-        self._table.add(arms, np.repeat(told[1], sizes), np.repeat(told[2], sizes))
+        self._table.add(arms, np.repeat(sums, sizes), np.repeat(counts, sizes))
         for key, (_, times) in asked.items():
             self._asked[key] = [ELSEWHERE, times]
             self._table.expect(self._reach(_point_of(key)), float(times))
 
+    def _told_arrays(self) -> tuple[Array, Array, Array]:
+        """Return the points observed but not as arms of this mesh, with the sums and counts of their rewards."""
+        points = np.array([point for point, _, _ in self._told]).reshape(-1, self._space.dim)
+        return points, np.array([s for _, s, _ in self._told]), np.array([c for _, _, c in self._told])
+
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
         arrays = self._table_arrays()
         asked = np.array([_point_of(key) for key in self._asked]).reshape(-1, self._space.dim)
-        points, sums, counts = self._told
+        points, sums, counts = self._told_arrays()
         arrays |= {"mesh": self._mesh.points, "asked": asked}
         arrays |= {"told_points": points, "told_sums": sums, "told_counts": counts}
         settings = {
@@ -230,11 +272,16 @@ class MeshAgent(FiniteAgent):
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._mesh = Mesh(arrays["mesh"], state["delta"], self._space, self._group)
         self._checked_mesh(self._mesh)
+        if self._distinct(self._mesh) is not self._mesh:
+            raise ValueError("points that are there twice")
         self._set_table(arrays, len(self._mesh), [self._key(np.array(point)) for point in arrays["asked"]])
         points, sums, counts = arrays["told_points"], arrays["told_sums"], arrays["told_counts"]
-        if points.shape != (len(sums), self._space.dim) or len(sums) != len(counts) or not np.isfinite(points).all():
+        if points.shape != (len(sums), self._space.dim) or sums.shape != counts.shape or not (counts >= 1).all():
             raise ValueError("rewards and the points they were told of do not match")
-        self._told = (points, sums, counts)
+        inside = self._space.contains(points, tol=self._space._tolerance) if len(points) else True
+        if not (np.all(inside) and (sums >= 0).all() and (sums <= counts).all()):
+            raise ValueError("rewards or points that were told and cannot be")
+        self._told = list(zip(points, sums.tolist(), counts.tolist(), strict=True))
         self._arms = self._numbered()
         self._connect()
 

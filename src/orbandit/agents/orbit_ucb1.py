@@ -88,7 +88,7 @@ class OrbitUCB1(ListedAgent):
 def as_permutations(generators: npt.ArrayLike, size: int) -> npt.NDArray[np.intp]:
     """Return generators as (k, size) permutations of 0, ..., size - 1."""
     given = as_finite(generators, "generators")
-    if given.size == 0:
+    if given.shape in ((0,), (0, size)):
         return np.empty((0, size), dtype=np.intp)
     rows = np.atleast_2d(given)
     proper = rows.ndim == 2 and rows.shape[1] == size and (np.sort(rows, axis=1) == np.arange(size)).all()
@@ -115,4 +115,7 @@ def orbits_of(permutations: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.intp],
             parents[max(a, b)] = min(a, b)
     roots = np.array([root(arm) for arm in range(len(parents))], dtype=np.intp)
     representatives, orbits = np.unique(roots, return_inverse=True)
-    return representatives, orbits.astype(np.intp)
+    orbits = orbits.astype(np.intp)
+    for array in (representatives, orbits):
+        array.flags.writeable = False
+    return representatives, orbits

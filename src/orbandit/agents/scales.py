@@ -32,15 +32,18 @@ def order_delta(n: int, order: int | float, dim: int) -> float:
 
 
 def measured_net(space: Space, group: Group | None, n: int, scale: float) -> Mesh:
-    """Return the finest quotient net with K log n <= n delta^2, to within a few per cent of delta."""
+    """Return the finest quotient net with K log n <= n min(1, delta)^2, to within a few per cent of delta."""
     symmetry = group or Trivial(space.dim)
 
     def affordable(delta: float) -> Mesh | None:
+        most = n * min(1.0, scale * delta) ** 2 / math.log(max(n, 2))  # rewards differ by 1 at most
+        if _least_size(space, symmetry, delta) > most:
+            return None
         try:
             mesh = quotient_net(space, symmetry, delta) if group else net(space, delta)
         except MeshTooLargeError:
             return None
-        return mesh if len(mesh) * math.log(max(n, 2)) <= n * (scale * delta) ** 2 else None
+        return mesh if len(mesh) <= most else None
 
     fine, coarse = None, space.diameter
     best = affordable(coarse) or quotient_net(space, symmetry, coarse)  # one arm, if even that is too much
@@ -52,3 +55,12 @@ def measured_net(space: Space, group: Group | None, n: int, scale: float) -> Mes
         else:
             best, coarse = mesh, delta
     return best
+
+
+def _least_size(space: Space, group: Group, delta: float) -> float:
+    """Return a bound on how many balls of radius delta cover the orbit space, by its volume; 0 if it is not known."""
+    if group.order == math.inf or not 0 < space.volume < math.inf:
+        return 0.0
+    d = space.intrinsic_dim
+    ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(delta)
+    return math.exp(min(700.0, math.log(space.volume) - math.log(group.order) - ball))

@@ -3,6 +3,8 @@
 N(x, 2 delta) are the arms within 2 delta of the orbit of x. What they are told is biased by up to 2 delta.
 """
 
+from typing import cast
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,7 +12,9 @@ from orbandit._checks import Array
 from orbandit._kernels.arms import ArmArray
 from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.on_mesh import MeshAgent
+from orbandit.errors import GroupTooLargeError
 from orbandit.groups import Trivial
+from orbandit.groups.base import LIMIT
 from orbandit.meshes import CoveringTree, Mesh
 from orbandit.meshes.neighbors import ByMetric, Search, search
 
@@ -25,7 +29,7 @@ class SharingAgent(MeshAgent):
     """Shares each reward along the orbit."""
 
     _search: Search | None
-    _tree: CoveringTree | None
+    _tree: CoveringTree | None = None
 
     _meshes = ("quotient", "full", "tree")
 
@@ -40,25 +44,37 @@ class SharingAgent(MeshAgent):
         """Three deltas: two for the observations, and one for the points the arm stands for."""
         return self._reward_bias + self.delta * self._scale
 
+    def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
+        if mesh == "tree" and self._group is not None and self._group.order > LIMIT:
+            raise GroupTooLargeError(
+                f"the search of mesh='tree' lists orbits, but {self._group!r} has {self._group.order} elements; use "
+                "mesh='quotient'."
+            )
+        return super()._checked_mesh(mesh)
+
     def _named_mesh(self, delta: float) -> Mesh:
-        return CoveringTree(self._space, delta).mesh if self._mesh_setting == "tree" else super()._named_mesh(delta)
+        if self._mesh_setting != "tree":
+            return super()._named_mesh(delta)
+        self._tree = CoveringTree(self._space, delta)
+        return self._tree.mesh
 
     def _connect(self) -> None:
-        self._search, self._tree = None, None
         if self._mesh_setting == "tree":
-            self._tree = CoveringTree(self._space, self.delta)
-            self._number = np.empty(len(self._order), dtype=np.int32)
-            self._number[self._order] = np.arange(len(self._order), dtype=np.int32)
-            batch = SLOW_BATCH
+            self._search, batch = None, SLOW_BATCH
+            self._number_leaves()
         else:
             self._search = search(self._arms, self._group, 2 * self.delta)
             batch = SLOW_BATCH if isinstance(self._search, ByMetric) else self._batch(self._search)
-        self._lists = Neighborhoods(len(self._arms), lambda arms: self._reach_all(self._arms.points[arms]), batch)
+        self._lists = Neighborhoods(len(self._arms), self._neighbors, batch)
 
     def _batch(self, searcher: Search) -> int:
         """Return 0, for lists of all arms now, unless they are too many."""
-        sample = self._arms.points[: 1000 if len(self._arms) > 1000 else len(self._arms)]  # random: order is priority
+        sample = self._arms.points[:1000]  # the order is random
         return 0 if searcher.counts(sample).mean() * len(self._arms) <= LISTED else BATCH
+
+    def _neighbors(self, arms: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], ArmArray]:
+        """Return who learns from each arm."""
+        return self._reach_all(self._arms.points[arms])
 
     def _reach_all(self, points: Array) -> tuple[npt.NDArray[np.int64], ArmArray]:
         if self._search is not None:
@@ -67,10 +83,17 @@ class SharingAgent(MeshAgent):
         indptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
         return indptr, np.concatenate([*lists, np.empty(0, dtype=np.int32)])
 
+    def _number_leaves(self) -> None:
+        """Find the arm of each leaf of the tree; leaves whose centres lie outside may share one."""
+        if self._tree is None or self._tree.mesh.delta != self.delta:
+            self._tree = CoveringTree(self._space, self.delta)
+        numbers = {point.tobytes(): number for number, point in enumerate(self._arms.points)}
+        self._leaves = np.array([numbers[(point + 0.0).tobytes()] for point in self._tree.mesh.points], dtype=np.int32)
+
     def _approximate(self, point: Array) -> ArmArray:
-        """Return the arms that the appendix's search finds, and the leaf that the point is in."""
-        assert self._tree is not None
+        """Return the arms that the appendix's search finds, and the one nearest to the point."""
+        tree = cast("CoveringTree", self._tree)
         group = self._group or Trivial(self._space.dim)
-        leaves = self._tree.orbit_neighbors(group, point, 2 * self.delta, exact=False)
-        nearest = self._tree.mesh.nearest(point)
-        return self._number[np.union1d(leaves, nearest)]
+        leaves = tree.orbit_neighbors(group, point, 2 * self.delta, exact=False)
+        nearest = self._leaves[tree.mesh.nearest(point)]
+        return np.union1d(self._leaves[leaves], nearest)

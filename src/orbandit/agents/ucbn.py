@@ -71,19 +71,26 @@ class UCBN(ListedAgent):
         side : mapping from int to float, optional
             The rewards of the other arms of the neighbourhood, all of them.
         """
-        others = {} if side is None else self._side(self._key(point), self._scaled(reward), side)
-        super().tell(point, reward)
-        if others:
-            self._table.add(np.array([*others]), np.array([*others.values()]), np.zeros(len(others)))
+        if side is None:
+            super().tell(point, reward)
+            return
+        key, value = self._key(point), self._scaled(reward)
+        others = self._side(key, side)
+        _, released = self._answered(key)
+        own = self._nearest(key)
+        self._table.observe_own(own, value, released)
+        for number, other in others.items():
+            self._table.observe(np.array([number], dtype=np.int32), -1, other, released)
+        self._close(key, released)
 
-    def _side(self, arm: int, own: float, side: Mapping[int, float]) -> dict[int, float]:
-        """Return by number what each neighbour's scaled reward has over that of the arm."""
+    def _side(self, arm: int, side: Mapping[int, float]) -> dict[int, float]:
+        """Return the scaled rewards of the other arms of a neighbourhood, by number."""
         others = set(self._indices[self._indptr[arm] : self._indptr[arm + 1]].tolist()) - {arm}
         if not isinstance(side, Mapping) or {self._key(neighbor) for neighbor in side} != others:
             raise InputError(
                 f"`side` must hold a reward for each of {sorted(others)}, the neighbours, but got {side!r}."
             )
-        return {int(self._number[self._key(other)]): self._scaled(reward) - own for other, reward in side.items()}
+        return {self._nearest(other): self._scaled(reward) for other, reward in side.items()}
 
     def _connect(self) -> None:
         super()._connect()
@@ -129,6 +136,11 @@ def _edges(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 def _entries(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
     """Return the rows and columns of CSR arrays, checked, and the number of rows."""
+    if hasattr(graph, "tocsr"):
+        graph = graph.tocsr().copy()
+        graph.eliminate_zeros()
+        if graph.shape[0] != graph.shape[1]:
+            raise InputError(f"`graph` must be square, one row and column to an arm, but got shape {graph.shape}.")
     try:
         given = (graph.indptr, graph.indices) if hasattr(graph, "indptr") else tuple(graph)
         indptr, indices = (as_finite(part, "graph") for part in given)

@@ -16,6 +16,7 @@ from orbandit._checks import Array
 from orbandit._kernels.arms import ArmArray
 from orbandit.agents.base import Seed
 from orbandit.agents.on_mesh import MeshAgent
+from orbandit.agents.table import UCB
 from orbandit.groups import Group
 from orbandit.meshes import Mesh
 from orbandit.spaces import Space
@@ -84,10 +85,21 @@ class UniformMesh(MeshAgent):
             delta=delta,
         )
 
+    _rule = UCB
+
     @property
     def _bias(self) -> float:
         """A reward may come from delta away, and the arm stands for points delta away."""
         return 2 * self.delta * self._scale
+
+    def _distinct(self, mesh: Mesh) -> Mesh:
+        """Return one point of each orbit: a reward is for the nearest, and there must be no two equally near."""
+        mesh = super()._distinct(mesh)
+        if self._group is None:
+            return mesh
+        folds = self._group.fold(mesh.points).round(9 - int(np.floor(np.log10(self._space.diameter))))
+        first = np.sort(np.unique(folds, axis=0, return_index=True)[1])
+        return mesh if len(first) == len(mesh) else Mesh(mesh.points[first], mesh.delta, mesh.space, mesh.group)
 
     def _reach_all(self, points: Array) -> tuple[npt.NDArray[np.int64], ArmArray]:
         nearest = np.asarray(self._arms.nearest(points))

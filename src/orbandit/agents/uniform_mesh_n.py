@@ -13,6 +13,7 @@ from typing import final
 
 from orbandit.agents.base import Seed
 from orbandit.agents.sharing import SharingAgent
+from orbandit.agents.table import UCB
 from orbandit.groups import Group
 from orbandit.meshes import Mesh
 from orbandit.spaces import Space
@@ -49,6 +50,8 @@ class UniformMeshN(SharingAgent):
     >>> agent.counts().nonzero()[0].tolist() == neighbors.tolist()
     True
     """
+
+    _rule = UCB
 
     def __init__(
         self,

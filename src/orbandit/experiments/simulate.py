@@ -8,7 +8,7 @@ runs beside it. Agents of this package on Bernoulli rewards run compiled, free o
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_count
 from orbandit.agents import Agent
 from orbandit.agents.finite import FiniteAgent
+from orbandit.agents.listed import ListedAgent
 from orbandit.errors import InputError, InputTypeError
 from orbandit.problems import Bernoulli, Problem
 
@@ -65,7 +66,7 @@ def simulate(
     agent: type[Agent] | Maker,
     problem: Problem,
     horizon: int,
-    seeds: int | Sequence[int] = 10,
+    seeds: int | Iterable[int] = 10,
     jobs: int | None = None,
 ) -> Runs:
     """Play a problem and return the pseudo-regret.
@@ -99,7 +100,11 @@ def simulate(
     rounds = as_count(horizon, "horizon")
     if not callable(agent):
         raise InputTypeError(f"`agent` must be a class or a callable (problem, horizon, seed), but got {agent!r}.")
-    if isinstance(seeds, Sequence):
+    if not (hasattr(problem, "mean") and hasattr(problem, "optimum")):
+        raise InputTypeError(
+            f"`problem` must have a mean and an optimum, as those of ob.problems, but got {problem!r}."
+        )
+    if isinstance(seeds, Iterable):
         entropies = [as_count(seed, "seeds", minimum=0) for seed in seeds]
     else:
         entropies = list(range(as_count(seeds, "seeds")))
@@ -128,6 +133,8 @@ def _run(
 ) -> tuple[Array, float, str]:
     """Return the regret at the checkpoints, the seconds it took, and the agent's name."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
+    if isinstance(agent, type) and issubclass(agent, ListedAgent):
+        raise InputTypeError(f"{agent.__name__} plays indices; pass a callable (problem, horizon, seed) that makes it.")
     if isinstance(agent, type) and issubclass(agent, Agent):
         player: Any = agent(  # type: ignore[call-arg]
             problem.space,
@@ -139,8 +146,7 @@ def _run(
         )
     else:
         player = agent(problem, horizon, own)  # type: ignore[call-arg]
-    compiled = isinstance(player, FiniteAgent) and isinstance(getattr(problem, "noise", None), Bernoulli)
-    play = _play_compiled if compiled else _play_by_asking
+    play = _play_compiled if _is_compiled(player, problem) else _play_by_asking
     rng = np.random.default_rng(noise)
     play(player, problem, 0, rng)  # compiles what is not compiled yet
     start = time.perf_counter()
@@ -154,6 +160,14 @@ def _run(
         done, total, place = done + len(played), float(sums[-1]), int(last)
     seconds = time.perf_counter() - start
     return problem.optimum * checkpoints - earned, seconds, type(player).__name__
+
+
+def _is_compiled(player: Any, problem: Problem) -> bool:
+    """Tell whether the loop is compiled: Bernoulli rewards, all of which the agent takes."""
+    if not isinstance(player, FiniteAgent) or not isinstance(getattr(problem, "noise", None), Bernoulli):
+        return False
+    (low, high), (least, largest) = player.reward_range, problem.noise.reward_range
+    return low <= least and largest <= high
 
 
 def _play_compiled(player: FiniteAgent, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:

@@ -104,8 +104,7 @@ class CoveringTree:
         return np.intp(leaves[0]) if single else leaves
 
     def _check_inside(self, points: Array) -> None:
-        size = max(1.0, float(np.abs(self._space.bounds).max()))
-        inside = np.asarray(self._space.contains(points, tol=1e-9 * size))
+        inside = np.asarray(self._space.contains(points, tol=self._space._tolerance))
         if not inside.all():
             outside = points[np.flatnonzero(~inside)[0]]
             raise InputError(f"`points` must lie in {self._space!r}, but got {outside.tolist()}; use `project`.")

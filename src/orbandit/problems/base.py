@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy.typing as npt
 
 from orbandit._checks import Array, RandomLike, as_generator, as_points
+from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.problems.noise import Bernoulli, Noise
 from orbandit.spaces import Space
@@ -55,6 +56,8 @@ class Problem(ABC):
         """Return the mean reward of each point."""
         batch, single = as_points(points, self._space.dim)
         means = self._mean(batch)
+        if means.shape != (len(batch),):
+            raise InputError(f"`_mean` of {type(self).__name__} must return {len(batch)} means, but got {means!r}.")
         return means[0] if single else means
 
     def sample(self, points: npt.ArrayLike, rng: RandomLike) -> Array:

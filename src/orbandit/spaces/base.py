@@ -47,6 +47,11 @@ class Space(Recipe, ABC):
     def bounds(self) -> tuple[Array, Array]:
         """The smallest box around the set, as (low, high)."""
 
+    @property
+    def _tolerance(self) -> float:
+        """How far outside points still pass for points of the set: 1e-9 of its size, and rounding of coordinates."""
+        return 1e-9 * self.diameter + 4 * float(np.spacing(np.abs(self.bounds).max()))
+
     def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> BoolArray | np.bool_:
         """Tell which points lie in the set.
 

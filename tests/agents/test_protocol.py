@@ -93,7 +93,7 @@ def test_pending_asks_count_as_pulls(name):
     fresh = AGENTS[name](horizon=1000, seed=0)
     learners = set()
     for point in batch:  # nobody is asked who would already learn from an earlier ask, while others would not
-        arms = set(fresh._learners(ob.agents.finite.ELSEWHERE, point).tolist())
+        arms = set(fresh._learners(ob.agents.base.ELSEWHERE, point).tolist())
         if len(learners) < fresh.n_arms:
             own = fresh._nearest(point)
             assert own not in learners

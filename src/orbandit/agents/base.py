@@ -3,14 +3,15 @@
     point = agent.ask()
     agent.tell(point, reward)
 
-Feedback may come late and in any order, and for points that were never asked for. Whatever an agent refuses, it
-refuses before its state changes. Inside, rewards are scaled to [0, 1].
+Feedback may come late and in any order, and for points that were never asked for. An ask is pending until it is told or
+forgotten; the last one is made pending only when the next comes, so that asking and telling in turn costs one update.
+Whatever an agent refuses, it refuses before its state changes. Inside, rewards are scaled to [0, 1].
 """
 
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,9 @@ from orbandit.errors import InputError, InputTypeError
 Seed = RandomLike | None
 """What seeds an agent's stream: an int, a SeedSequence, a Generator to draw from, or None for a fresh one."""
 
+ELSEWHERE = -1
+"""The handle of a point that was not asked for, or of arms that are no more."""
+
 FIRST_HORIZON = 64
 """The horizon of the first epoch of an agent without one; each epoch doubles it."""
 
@@ -34,6 +38,8 @@ class Agent(ABC):
     _horizon: int | None
     _goal: int
     _rounds: int
+    _asked: dict[Any, list[int]]
+    _last: tuple[Any, int] | None
 
     _configure: Callable[..., None]
     """Check and keep the settings; everything else is state."""
@@ -69,13 +75,29 @@ class Agent(ABC):
         """The least and the largest reward."""
         return self._low, self._high
 
-    @abstractmethod
     def ask(self) -> Any:
         """Return the point to try next."""
+        self._settle()
+        handle = self._choose()
+        point = self._point(handle)
+        self._last = (self._key(point), handle)
+        return point
 
-    @abstractmethod
     def tell(self, point: Any, reward: float) -> None:
-        """Learn the reward of a point, asked for or not."""
+        """Learn the reward of a point, asked for or not.
+
+        Parameters
+        ----------
+        point
+            Any point of the space. As `ask` returned it, it answers that ask; otherwise it is data from elsewhere.
+        reward : float
+            Within `reward_range`.
+        """
+        value = self._scaled(reward)
+        key = self._key(point)
+        handle, released = self._answered(key)
+        self._observe(handle, point, value, released)
+        self._close(key, released)
 
     @abstractmethod
     def recommend(self) -> Any:
@@ -85,9 +107,16 @@ class Agent(ABC):
     def estimate(self, point: Any) -> float:
         """Return the mean reward to expect at a point, NaN if nothing is known of it."""
 
-    @abstractmethod
     def forget(self, point: Any) -> None:
         """Take back an ask that will never be answered, as after a failed measurement."""
+        key = self._key(point)
+        if self._last is not None and self._last[0] == key:
+            self._last = None
+        elif key in self._asked:
+            self._expect(self._asked[key][0], point, -1.0)
+            self._release(key)
+        else:
+            raise InputError(f"only a point that was asked for and not told can be forgotten, but got {point!r}.")
 
     def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
         """Learn the rewards of several points; if one of them is refused, none is learnt."""
@@ -136,6 +165,80 @@ class Agent(ABC):
         settings, state, arrays = self._frozen()
         state = {"rounds": self._rounds, "goal": self._goal, **state}
         return _revived, (type(self), settings, state, files.stream_state(self._rng), arrays)
+
+    @abstractmethod
+    def _choose(self) -> int:
+        """Return the handle, an arm or a cell, of what to play next."""
+
+    @abstractmethod
+    def _point(self, handle: int) -> Any:
+        """Return the point, or the name, of a handle."""
+
+    @abstractmethod
+    def _key(self, point: Any) -> Hashable:
+        """Return what identifies a point, after a check of its form."""
+
+    @abstractmethod
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        """Learn a scaled reward at a point, and release pending observations; refuse the point before anything."""
+
+    @abstractmethod
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        """Add to the pending observations of what an ask will inform."""
+
+    @abstractmethod
+    def _next_epoch(self) -> None:
+        """Take up the new horizon `_goal`, keeping all observations."""
+
+    def _open_asks(self) -> None:
+        """Start without any ask."""
+        self._asked, self._last = {}, None
+
+    def _answered(self, key: Any) -> tuple[int, float]:
+        """Return the handle of the ask that a reward answers, and how many pending observations that releases."""
+        if self._last is not None and self._last[0] == key:
+            return self._last[1], 0.0
+        if key in self._asked:
+            return self._asked[key][0], 1.0
+        return ELSEWHERE, 0.0
+
+    def _close(self, key: Any, released: float) -> None:
+        """Close a round: the ask it answers is no longer pending, and an epoch may end."""
+        if released:
+            self._release(key)
+        elif self._last is not None and self._last[0] == key:
+            self._last = None
+        self._rounds += 1
+        if self._rounds >= self._goal:
+            self._advance()
+
+    def _settle(self) -> None:
+        """Make the last ask pending."""
+        if self._last is not None:
+            key, handle = self._last
+            self._expect(handle, None, 1.0)
+            self._asked.setdefault(key, [handle, 0])[1] += 1
+            self._last = None
+
+    def _release(self, key: Any) -> None:
+        entry = self._asked[key]
+        entry[1] -= 1
+        if entry[1] == 0:
+            del self._asked[key]
+
+    def _advance(self) -> None:
+        """Double the horizon of an agent without one when its rounds are used up."""
+        if self._horizon is not None:
+            return
+        self._settle()
+        before = self._goal
+        try:
+            while self._goal <= self._rounds:
+                self._goal *= 2
+            self._next_epoch()
+        except BaseException:
+            self._goal = before  # to be tried again
+            raise
 
     @abstractmethod
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], files.Arrays]:

@@ -1,12 +1,11 @@
 """FiniteAgent: what agents on finitely many arms share; each names its arms, its index and who learns from whom.
 
-Arms are numbered by priority, random and drawn once, so that ties of the index go to the lowest number. An ask is
-pending until it is told or forgotten: it counts as an observation in the confidence radius, though not in the mean. The
-last ask is made pending only when the next one comes, so that asking and telling in turn costs one update.
+Arms are numbered by priority, random and drawn once, so that ties of the index go to the lowest number. A pending ask
+counts as an observation in the confidence radius, though not in the mean.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,11 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels.arms import COLUMNS, ArmArray
-from orbandit.agents.base import Agent
+from orbandit.agents.base import ELSEWHERE, Agent
 from orbandit.agents.files import Arrays
 from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.table import Table
 from orbandit.errors import InputError
-
-ELSEWHERE = -1
-"""The arm of an ask that was made of arms that are no more."""
 
 
 class FiniteAgent(Agent):
@@ -30,42 +26,11 @@ class FiniteAgent(Agent):
     _table: Table
     _order: npt.NDArray[np.intp]
     _lists: Neighborhoods | None
-    _asked: dict[Any, list[int]]
-    _last: tuple[Any, int] | None
 
     @property
     def n_arms(self) -> int:
         """Number of arms to choose from now."""
         return len(self._table)
-
-    def ask(self) -> Any:
-        """Return the point to try next: the arm with the largest index."""
-        self._settle()
-        arm = self._table.leader
-        point = self._point(arm)
-        self._last = (self._key(point), arm)
-        return point
-
-    def tell(self, point: Any, reward: float) -> None:
-        """Learn the reward of a point, asked for or not.
-
-        Parameters
-        ----------
-        point
-            Any point of the space. As `ask` returned it, it answers that ask; otherwise it is data from elsewhere.
-        reward : float
-            Within `reward_range`.
-        """
-        value = self._scaled(reward)
-        key = self._key(point)
-        arm, released = self._answered(key)
-        if arm == ELSEWHERE:
-            self._observe_elsewhere(point, value, released)
-        elif self._lists is None:
-            self._table.observe_own(arm, value, released)
-        else:
-            self._table.observe(self._lists.of(arm), arm, value, released)
-        self._close(key, released)
 
     def recommend(self) -> Any:
         """Return the best point by what is known now: the arm with the largest lower confidence bound."""
@@ -74,35 +39,6 @@ class FiniteAgent(Agent):
     def estimate(self, point: Any) -> float:
         """Return the mean reward observed of the arm nearest to a point, NaN if there is none."""
         return float(self._unscaled(self._table.means[self._nearest(point)]))
-
-    def forget(self, point: Any) -> None:
-        """Take back an ask that will never be answered, as after a failed measurement."""
-        key = self._key(point)
-        if self._last is not None and self._last[0] == key:
-            self._last = None
-        elif key in self._asked:
-            self._table.expect(self._learners(self._asked[key][0], point), -1.0)
-            self._release(key)
-        else:
-            raise InputError(f"only a point that was asked for and not told can be forgotten, but got {point!r}.")
-
-    def _answered(self, key: Any) -> tuple[int, float]:
-        """Return the arm of the ask that a reward answers, and how many pending observations that releases."""
-        if self._last is not None and self._last[0] == key:
-            return self._last[1], 0.0
-        if key in self._asked:
-            return self._asked[key][0], 1.0
-        return ELSEWHERE, 0.0
-
-    def _close(self, key: Any, released: float) -> None:
-        """Close a round: the ask it answers is no longer pending, and an epoch may end."""
-        if released:
-            self._release(key)
-        elif self._last is not None and self._last[0] == key:
-            self._last = None
-        self._rounds += 1
-        if self._rounds >= self._goal:
-            self._advance()
 
     def means(self) -> Array:
         """Return the mean reward observed of each arm, NaN where there is none."""
@@ -131,20 +67,8 @@ class FiniteAgent(Agent):
         """What the tournament ranks arms by: UCB or LEAST."""
 
     @abstractmethod
-    def _point(self, arm: int) -> Any:
-        """Return the point, or the name, of an arm by its number."""
-
-    @abstractmethod
-    def _key(self, point: Any) -> Hashable:
-        """Return what identifies a point, after a check of its form."""
-
-    @abstractmethod
     def _reach(self, point: Any) -> ArmArray:
         """Return the arms that learn from a reward at any point, after a check that it is one of X."""
-
-    @abstractmethod
-    def _next_epoch(self) -> None:
-        """Take up the new horizon `_goal`, keeping all observations."""
 
     def _open(self, size: int, priorities: Array | None = None) -> None:
         """Start with new arms, numbered by their priorities, highest first."""
@@ -153,7 +77,7 @@ class FiniteAgent(Agent):
         self._order = np.argsort(-priorities, kind="stable")
         self._table = Table(size, self._rule, 2 * self._log_horizon)
         self._lists = None
-        self._asked, self._last = {}, None
+        self._open_asks()
 
     def _by_arm(self, values: Array) -> Array:
         """Return values by the arms' own names instead of their numbers."""
@@ -161,42 +85,28 @@ class FiniteAgent(Agent):
         named[self._order] = values
         return named
 
+    def _choose(self) -> int:
+        return self._table.leader
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        if handle == ELSEWHERE:
+            self._observe_elsewhere(point, value, released)
+        elif self._lists is None:
+            self._table.observe_own(handle, value, released)
+        else:
+            self._table.observe(self._lists.of(handle), handle, value, released)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self._table.expect(self._learners(handle, point), amount)
+
     def _learners(self, arm: int, point: Any) -> ArmArray:
         """Return the arms that learn from an ask."""
         if arm == ELSEWHERE:
             return self._reach(point)
         return np.array([arm], dtype=np.int32) if self._lists is None else self._lists.of(arm)
 
-    def _settle(self) -> None:
-        """Make the last ask pending."""
-        if self._last is not None:
-            key, arm = self._last
-            self._table.expect(self._learners(arm, None), 1.0)
-            self._asked.setdefault(key, [arm, 0])[1] += 1
-            self._last = None
-
-    def _release(self, key: Any) -> None:
-        entry = self._asked[key]
-        entry[1] -= 1
-        if entry[1] == 0:
-            del self._asked[key]
-
     def _observe_elsewhere(self, point: Any, value: float, released: float) -> None:
         self._table.observe(self._reach(point), ELSEWHERE, value, released)
-
-    def _advance(self) -> None:
-        """Double the horizon of an agent without one when its rounds are used up."""
-        if self._horizon is not None:
-            return
-        self._settle()
-        before = self._goal
-        try:
-            while self._goal <= self._rounds:
-                self._goal *= 2
-            self._next_epoch()
-        except BaseException:
-            self._goal = before  # to be tried again
-            raise
 
     def _renew(self) -> None:
         """Take up a new horizon with the same arms."""

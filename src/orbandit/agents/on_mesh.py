@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_finite, as_point, as_points, as_positive, unknown_name
 from orbandit._kernels.arms import ArmArray
-from orbandit.agents.base import Seed, as_stream
+from orbandit.agents.base import ELSEWHERE, Seed, as_stream
 from orbandit.agents.files import Arrays
-from orbandit.agents.finite import ELSEWHERE, FiniteAgent
+from orbandit.agents.finite import FiniteAgent
 from orbandit.agents.scales import MANY, measured_net, order_delta
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group

@@ -36,6 +36,10 @@ AGENTS = {
     "UniformMeshN turbines": on(
         A.UniformMeshN, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), delta="measured"
     ),
+    "Zooming": on(A.Zooming, SQUARE),
+    "Zooming S3": on(A.Zooming, CUBE, S3),
+    "Zooming own mesh": on(A.Zooming, CUBE, G.CyclicShift(3), mesh=RANDOM_MESH),
+    "Zooming simplex": on(A.Zooming, S.Simplex(3), S3),
     "elimination": on(A.SideObservationElimination, S.Box(0.0, 1.0, dim=1)),
     "elimination S2": on(A.SideObservationElimination, SQUARE, G.Symmetric(2)),
 }

@@ -123,3 +123,26 @@ class Elimination:
         for i in self.sees[arm]:
             self.sums[i] += reward
             self.counts[i] += 1
+
+
+class Zooming:
+    """The zooming algorithm on finitely many points, in the order of their priority, by full scans."""
+
+    def __init__(self, distances, width):
+        self.distances, self.width = distances, width
+        self.sums, self.counts = np.zeros(len(distances)), np.zeros(len(distances))
+        self.active = []
+
+    def radius(self, arm):
+        return math.sqrt(self.width / (self.counts[arm] + 1))
+
+    def ask(self):
+        for point in range(len(self.distances)):  # activation rule
+            if not any(self.distances[arm][point] <= self.radius(arm) for arm in self.active):
+                self.active.append(point)
+        means = [self.sums[a] / self.counts[a] if self.counts[a] else 0.0 for a in range(len(self.sums))]
+        return max(sorted(self.active), key=lambda arm: means[arm] + 2 * self.radius(arm))  # selection rule
+
+    def tell(self, arm, reward):
+        self.sums[arm] += reward
+        self.counts[arm] += 1

@@ -4,6 +4,7 @@ Each arm has one row of `stats`, a cache line: the columns below. Its key in the
 
     UCB      SUM / COUNT + sqrt(width / (COUNT + PENDING)),   width = 2 log n     (eq. (UCB) without the 3 delta)
     LEAST    -(COUNT + PENDING): the arm observed least comes first
+    ZOOM     SUM / COUNT + 2 sqrt(width / (COUNT + PENDING + 1)), with a mean of 0 before any observation
 
 and -infinity if it is not alive. Pending observations count in the confidence radius, and an arm that has nothing else
 is given the middle of the rewards, 1/2. An arm with neither comes before all others.
@@ -16,7 +17,7 @@ from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.tournament import HeadArray, set_key
 
 SUM, COUNT, PENDING, OWN_SUM, OWN_COUNT, ALIVE, COLUMNS = 0, 1, 2, 3, 4, 5, 8
-UCB, LEAST = 0, 1
+UCB, LEAST, ZOOM = 0, 1, 2
 
 ArmArray = npt.NDArray[np.int32]
 
@@ -30,6 +31,9 @@ def index(stats: FloatArray, arm: int, rule: int, width: float) -> float:
         return -np.inf
     if rule == LEAST:
         return -float(seen)
+    if rule == ZOOM:
+        mean = row[SUM] / row[COUNT] if row[COUNT] > 0.0 else 0.0
+        return float(mean + 2.0 * np.sqrt(width / (seen + 1.0)))
     if row[COUNT] > 0.0:
         return float(row[SUM] / row[COUNT] + np.sqrt(width / seen))
     return float(0.5 + np.sqrt(width / seen)) if seen > 0.0 else np.inf

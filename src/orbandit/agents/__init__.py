@@ -7,5 +7,6 @@ from orbandit.agents.ucb1 import UCB1
 from orbandit.agents.ucbn import UCBN
 from orbandit.agents.uniform_mesh import UniformMesh
 from orbandit.agents.uniform_mesh_n import UniformMeshN
+from orbandit.agents.zooming import Zooming
 
-__all__ = ["UCB1", "UCBN", "Agent", "OrbitUCB1", "SideObservationElimination", "UniformMesh", "UniformMeshN"]
+__all__ = ["UCB1", "UCBN", "Agent", "OrbitUCB1", "SideObservationElimination", "UniformMesh", "UniformMeshN", "Zooming"]

@@ -124,9 +124,7 @@ class FiniteAgent(Agent):
         while True:
             stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
             self._prepare()
-            some = self._table.play(
-                self._lists, self._arm_means(mean), draws[done:stop], self._low, self._span, self._quota
-            )
+            some = self._play_some(mean, draws[done:stop])
             played[done : done + len(some)] = some
             done += len(some)
             self._rounds += len(some)
@@ -135,6 +133,10 @@ class FiniteAgent(Agent):
             self._review()
             if done == len(draws):
                 return played
+
+    def _play_some(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
+        """Play a compiled loop until something is due; return the means played."""
+        return self._table.play(self._lists, self._arm_means(mean), draws, self._low, self._span, self._quota)
 
     def _review(self) -> None:
         """Do what is due after some rounds."""

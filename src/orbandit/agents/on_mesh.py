@@ -243,9 +243,13 @@ class MeshAgent(FiniteAgent):
         indptr, arms = self._reach_all(points)
         sizes = np.diff(indptr)
         self._table.add(arms, np.repeat(sums, sizes), np.repeat(counts, sizes))
+        self._resume()
         for key, (_, times) in asked.items():
             self._asked[key] = [ELSEWHERE, times]
             self._table.expect(self._reach(_point_of(key)), float(times))
+
+    def _resume(self) -> None:
+        """Do what is due once a new mesh knows all that was observed."""
 
     def _told_arrays(self) -> tuple[Array, Array, Array]:
         """Return the points observed but not as arms of this mesh, with the sums and counts of their rewards."""

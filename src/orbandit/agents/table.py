@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels import arms as kernels
-from orbandit._kernels.arms import ALIVE, COLUMNS, COUNT, LEAST, OWN_COUNT, OWN_SUM, SUM, UCB, ArmArray
-from orbandit._kernels.tournament import levels_of, raise_all
+from orbandit._kernels.arms import ALIVE, COLUMNS, COUNT, LEAST, OWN_COUNT, OWN_SUM, SUM, UCB, ZOOM, ArmArray
+from orbandit._kernels.tournament import HeadArray, levels_of, raise_all
 from orbandit.agents.neighborhoods import Neighborhoods
 
-__all__ = ["LEAST", "UCB", "Table"]
+__all__ = ["LEAST", "UCB", "ZOOM", "Table"]
 
 
 @final
@@ -86,6 +86,16 @@ class Table:
         """Compute all indices anew, after a change of statistics or width."""
         kernels.all_indices(self.stats, self.rule, self.width, self._keys)
         raise_all(self._keys, self._heads, self._levels)
+
+    @property
+    def arrays(self) -> tuple[Array, Array, HeadArray, npt.NDArray[np.int64]]:
+        """Statistics, keys, heads and levels, for kernels."""
+        return self.stats, self._keys, self._heads, self._levels
+
+    def revive(self, arm: int) -> None:
+        """Let one more arm be played."""
+        self.stats[arm, ALIVE] = 1.0
+        self.expect(np.array([arm], dtype=np.int32), 0.0)
 
     def keep(self, alive: npt.NDArray[np.bool_]) -> None:
         """Let only these arms be played from now on."""

@@ -40,6 +40,10 @@ AGENTS = {
     "Zooming S3": on(A.Zooming, CUBE, S3),
     "Zooming own mesh": on(A.Zooming, CUBE, G.CyclicShift(3), mesh=RANDOM_MESH),
     "Zooming simplex": on(A.Zooming, S.Simplex(3), S3),
+    "HOO": on(A.HOO, SQUARE),
+    "HOO S3": on(A.HOO, CUBE, S3),
+    "HOO simplex": on(A.HOO, S.Simplex(3), S3, nu=2.0, rho=0.8),
+    "HOO turbines": on(A.HOO, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2)),
     "elimination": on(A.SideObservationElimination, S.Box(0.0, 1.0, dim=1)),
     "elimination S2": on(A.SideObservationElimination, SQUARE, G.Symmetric(2)),
 }
@@ -72,7 +76,18 @@ def state(agent):
     settings, scalars, arrays = agent._frozen()
     stream = repr(agent._rng.bit_generator.state)
     frozen = {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
-    return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, agent._table.leader
+    following = agent._follow() if isinstance(agent, A.HOO) else agent._table.leader
+    return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, following
+
+
+def stats(agent):
+    """The sums, counts and pending observations of arms or cells."""
+    return (agent._stats if isinstance(agent, A.HOO) else agent._table.stats)[:, :3]
+
+
+def summary(agent):
+    """What is known of arms, or of all cells together."""
+    return stats(agent)[:1] if isinstance(agent, A.HOO) else np.column_stack([agent.counts(), agent.means()])
 
 
 def last_ask(agent):

@@ -146,3 +146,45 @@ class Zooming:
     def tell(self, arm, reward):
         self.sums[arm] += reward
         self.counts[arm] += 1
+
+
+class HOO:
+    """Truncated HOO as on paper, on cells given as a function from (depth, name) to the names of their children.
+
+    B-values of the whole tree are computed anew in every round.
+    """
+
+    def __init__(self, halves, nu, rho, horizon, prefer):
+        self.halves, self.nu, self.rho, self.prefer = halves, nu, rho, prefer
+        self.width = 2 * math.log(horizon)
+        self.limit = 0
+        while nu * rho**self.limit > horizon**-0.5 * (1 + 1e-12):
+            self.limit += 1
+        self.sums, self.counts = {}, {}
+
+    def bound(self, depth, cell):
+        if not self.counts.get(cell):
+            return math.inf
+        count = self.counts[cell]
+        upper = self.sums[cell] / count + math.sqrt(self.width / count) + self.nu * self.rho**depth
+        if depth < self.limit and self.halves(cell):
+            upper = min(upper, max(self.bound(depth + 1, half) for half in self.halves(cell)))
+        return upper
+
+    def ask(self, root):
+        cell, depth, self.path = root, 0, [root]
+        while (cell == root or self.counts.get(cell)) and depth < self.limit and self.halves(cell):
+            halves = self.halves(cell)
+            bounds = [self.bound(depth + 1, half) for half in halves]
+            if len(halves) == 2 and bounds[0] == bounds[1]:
+                cell = halves[self.prefer(cell)]
+            else:
+                cell = halves[int(np.argmax(bounds))]
+            depth += 1
+            self.path.append(cell)
+        return cell
+
+    def tell(self, reward):
+        for cell in self.path:
+            self.sums[cell] = self.sums.get(cell, 0.0) + reward
+            self.counts[cell] = self.counts.get(cell, 0) + 1

@@ -2,6 +2,7 @@
 
 from orbandit.agents.base import Agent
 from orbandit.agents.elimination import SideObservationElimination
+from orbandit.agents.hoo import HOO
 from orbandit.agents.orbit_ucb1 import OrbitUCB1
 from orbandit.agents.ucb1 import UCB1
 from orbandit.agents.ucbn import UCBN
@@ -9,4 +10,14 @@ from orbandit.agents.uniform_mesh import UniformMesh
 from orbandit.agents.uniform_mesh_n import UniformMeshN
 from orbandit.agents.zooming import Zooming
 
-__all__ = ["UCB1", "UCBN", "Agent", "OrbitUCB1", "SideObservationElimination", "UniformMesh", "UniformMeshN", "Zooming"]
+__all__ = [
+    "HOO",
+    "UCB1",
+    "UCBN",
+    "Agent",
+    "OrbitUCB1",
+    "SideObservationElimination",
+    "UniformMesh",
+    "UniformMeshN",
+    "Zooming",
+]

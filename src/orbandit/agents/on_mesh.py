@@ -1,7 +1,6 @@
 """MeshAgent: what agents on a mesh of a space share; each says who learns from a reward, and what is played.
 
-Settings -> delta -> mesh -> table. In the agent's own units rewards lie in [0, 1] and f has the Lipschitz constant 1
-for the distance L / (high - low) d_G, so that every formula is the paper's; delta and points are in units of X.
+Settings -> delta -> mesh -> table. Delta and points are in units of X.
 
 Without a horizon the agent plans for epochs that double. Each has its own, finer mesh, and all rewards so far are told
 to it, each at the point where it was observed.
@@ -20,13 +19,14 @@ from orbandit.agents.base import ELSEWHERE, Seed, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.finite import FiniteAgent
 from orbandit.agents.scales import MANY, measured_net, order_delta
+from orbandit.agents.spatial import SpatialAgent, point_of
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group
 from orbandit.meshes import Mesh, net, quotient_net
 from orbandit.spaces import Space
 
 
-class MeshAgent(FiniteAgent):
+class MeshAgent(SpatialAgent, FiniteAgent):
     """Plays points of a mesh."""
 
     _mesh: Mesh
@@ -50,36 +50,9 @@ class MeshAgent(FiniteAgent):
         **common: Any,
     ) -> None:
         self._configure_common(**common)
-        if not isinstance(space, Space) or not isinstance(group, Group | None):
-            raise InputTypeError(
-                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
-            )
-        if group is not None and not group.preserves(space):
-            raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
-        self._space, self._group = space, group
-        self._lipschitz = as_positive(lipschitz, "lipschitz")
-        self._scale = self._lipschitz / self._span
-        if not 1e-300 < self._scale < 1e300:
-            raise InputError(
-                f"`lipschitz` over the width of `reward_range` must lie in (1e-300, 1e300), but got {self._scale:g}."
-            )
+        self._configure_space(space, group, lipschitz)
         self._mesh_setting = self._checked_mesh(mesh)
         self._delta_setting = self._checked_delta(delta)
-
-    @property
-    def space(self) -> Space:
-        """Where the arms live."""
-        return self._space
-
-    @property
-    def group(self) -> Group | None:
-        """The symmetry, if there is one."""
-        return self._group
-
-    @property
-    def lipschitz(self) -> float:
-        """The Lipschitz constant of the mean reward."""
-        return self._lipschitz
 
     @property
     def mesh(self) -> Mesh:
@@ -169,19 +142,8 @@ class MeshAgent(FiniteAgent):
     def _points(self) -> npt.NDArray[Any]:
         return self._arms.points
 
-    def _key(self, point: Any) -> bytes:
-        if type(point) is np.ndarray and point.dtype == np.float64 and point.shape == (self._space.dim,):
-            return point.tobytes()
-        return as_point(point, self._space.dim).tobytes()
-
     def _nearest(self, point: Any) -> int:
         return int(self._arms.nearest(self._inside(point)))
-
-    def _inside(self, point: Any) -> Array:
-        inside = as_point(point, self._space.dim)
-        if not self._space.contains(inside, tol=self._space._tolerance):
-            raise InputError(f"`point` must lie in {self._space!r}, but got {inside.tolist()}; use `space.project`.")
-        return inside
 
     def _reach(self, point: Any) -> ArmArray:
         inside = self._inside(point)
@@ -246,7 +208,7 @@ class MeshAgent(FiniteAgent):
         self._resume()
         for key, (_, times) in asked.items():
             self._asked[key] = [ELSEWHERE, times]
-            self._table.expect(self._reach(_point_of(key)), float(times))
+            self._table.expect(self._reach(point_of(key)), float(times))
 
     def _resume(self) -> None:
         """Do what is due once a new mesh knows all that was observed."""
@@ -258,19 +220,10 @@ class MeshAgent(FiniteAgent):
 
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
         arrays = self._table_arrays()
-        asked = np.array([_point_of(key) for key in self._asked]).reshape(-1, self._space.dim)
         points, sums, counts = self._told_arrays()
-        arrays |= {"mesh": self._mesh.points, "asked": asked}
+        arrays |= {"mesh": self._mesh.points, "asked": self._asked_points()}
         arrays |= {"told_points": points, "told_sums": sums, "told_counts": counts}
-        settings = {
-            "space": self._space,
-            "group": self._group,
-            "horizon": self._horizon,
-            "lipschitz": self._lipschitz,
-            "reward_range": self.reward_range,
-            "mesh": self._mesh_setting,
-            "delta": self._delta_setting,
-        }
+        settings = {**self._spatial_settings(), "mesh": self._mesh_setting, "delta": self._delta_setting}
         return settings, {"delta": self._mesh.delta}, arrays
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
@@ -288,7 +241,3 @@ class MeshAgent(FiniteAgent):
         self._told = list(zip(points, sums.tolist(), counts.tolist(), strict=True))
         self._arms = self._numbered()
         self._connect()
-
-
-def _point_of(key: bytes) -> Array:
-    return np.frombuffer(key)

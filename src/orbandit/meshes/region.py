@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit.groups import Group
 from orbandit.meshes.lattices import covering_scale, lattice_points
 from orbandit.spaces import Space
+
+CELL = 1e-9
+"""Cells that come this near to the space, as a fraction of its diameter, are kept."""
 
 
 @final
@@ -76,3 +80,30 @@ def _tightened(walls: Array, levels: Array, low: Array, high: Array) -> tuple[Ar
         for sign in (1.0, -1.0)
     ]
     return np.array(ends[0]) - slack, slack - np.array(ends[1])
+
+
+def cells_meet(space: Space, origin: Array, axes: Array, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
+    """Tell which cells, boxes in a frame with given corners and sides, may meet the space.
+
+    Those that a hyperplane keeps apart from it do not.
+    """
+    meets = np.ones(len(lows), dtype=bool)
+    rows = np.arange(len(lows))
+    places = lows + sides / 2
+    for _ in range(30):  # project onto the space and the cell in turn: their nearest points, in the end
+        points = space.project(origin + places @ axes)
+        inside = (points - origin) @ axes.T
+        nearest = np.clip(inside, lows[rows], lows[rows] + sides)
+        gaps = nearest - inside
+        apart = np.linalg.norm(gaps, axis=1) > CELL * space.diameter
+        # <gap, .> separates if its least value on the cell is above its largest on the space.
+        directions = gaps @ axes
+        least = np.where(gaps > 0, gaps * lows[rows], gaps * (lows[rows] + sides)).sum(axis=1)
+        most = space.support(directions) - directions @ origin
+        separated = apart & (least > most)
+        meets[rows[separated]] = False
+        unsettled = apart & ~separated
+        rows, places = rows[unsettled], nearest[unsettled]
+        if not len(rows):
+            break
+    return meets

@@ -25,13 +25,11 @@ from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group
 from orbandit.meshes.mesh import Mesh
 from orbandit.meshes.neighbors import BORDER, Indices
+from orbandit.meshes.region import cells_meet
 from orbandit.spaces import Space
 
 LIMIT = 5_000_000
 """Most cells kept on one level."""
-
-CELL = 1e-9
-"""Cells that come this near to the space, as a fraction of its diameter, are kept."""
 
 
 @final
@@ -192,7 +190,7 @@ class CoveringTree:
             lows[1::2, axis] += half[axis]
             codes = np.repeat(2 * codes, 2)
             codes[1::2] += 1
-            meeting = self._meets(lows, half)
+            meeting = cells_meet(self._space, self._origin, self._axes, lows, half)
             codes, lows = codes[meeting], lows[meeting]
             if len(codes) > LIMIT:
                 raise MeshTooLargeError(
@@ -201,29 +199,6 @@ class CoveringTree:
                 )
         half = _sides(self._high - self._low, self._cuts)
         return codes, self._origin + (lows + half / 2) @ self._axes
-
-    def _meets(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
-        """Tell which cells may meet the space; those that a hyperplane keeps apart from it do not."""
-        meets = np.ones(len(lows), dtype=bool)
-        rows = np.arange(len(lows))
-        places = lows + sides / 2
-        for _ in range(30):  # project onto the space and the cell in turn: their nearest points, in the end
-            points = self._space.project(self._origin + places @ self._axes)
-            inside = (points - self._origin) @ self._axes.T
-            nearest = np.clip(inside, lows[rows], lows[rows] + sides)
-            gaps = nearest - inside
-            apart = np.linalg.norm(gaps, axis=1) > CELL * self._space.diameter
-            # <gap, .> separates if its least value on the cell is above its largest on the space.
-            directions = gaps @ self._axes
-            least = np.where(gaps > 0, gaps * lows[rows], gaps * (lows[rows] + sides)).sum(axis=1)
-            most = self._space.support(directions) - directions @ self._origin
-            separated = apart & (least > most)
-            meets[rows[separated]] = False
-            unsettled = apart & ~separated
-            rows, places = rows[unsettled], nearest[unsettled]
-            if not len(rows):
-                break
-        return meets
 
     def _balls(self) -> list[tuple[Array, Array, npt.NDArray[np.intp]]]:
         """Return for each level the balls about the nodes' leaves, and where their children start below."""

@@ -1,0 +1,340 @@
+"""HOO: hierarchical optimistic optimisation, on a tree of cells over the space or over its orbits.
+
+    U(h, i) = mean + sqrt(2 log n / T(h, i)) + nu rho^h              upper bound on the reward in cell i of depth h
+    B(h, i) = min(U, the larger B of its children)                    infinite for a cell that was never entered
+    from the root follow the larger B to a cell that was never entered, play its point, update all cells above it
+
+S. Bubeck, R. Munos, G. Stoltz, C. Szepesvari, X-armed bandits, 2011, Section 3, truncated for a known horizon n as in
+Section 4.2: with log n for the current round's, a reward changes only the cells it passed through, and cells are not
+cut once nu rho^h <= n^(-1/2), so that a round costs O(depth). Without a horizon, epochs double and the tree stays. With
+a group, halves of cells that hold no representative are never made.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_positive
+from orbandit._kernels import hoo as kernels
+from orbandit._kernels.hoo import COUNT, SUM
+from orbandit.agents.base import ELSEWHERE, Seed, as_stream
+from orbandit.agents.files import Arrays
+from orbandit.agents.spatial import SpatialAgent
+from orbandit.errors import InputError
+from orbandit.groups import Group
+from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows
+from orbandit.spaces import Space
+
+LEVELS = 3
+"""How many levels of cells are made at a time, below every cell that was entered since the last time."""
+
+
+@final
+class HOO(SpatialAgent):
+    """Hierarchical optimistic optimisation, truncated.
+
+    Parameters
+    ----------
+    space, group, horizon, lipschitz, reward_range, seed
+        As for `UniformMesh`; ties go to priorities that the seed gives each cell.
+    nu, rho : float, optional
+        Cells of depth h must have rewards within nu rho^h of each other, in units of rewards. By default rho is
+        2^(-1/d), since d cuts halve a cell, and nu the least that fits the Lipschitz constant and the cells' diameters.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> space, group = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
+    >>> agent = ob.agents.HOO(space, group, horizon=10_000, seed=0)
+    >>> round(agent.nu, 3), round(agent.rho, 3), agent.depth
+    (1.581, 0.707, 15)
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        nu: float | None = None,
+        rho: float | None = None,
+        seed: Seed = None,
+    ) -> None:
+        self._configure(
+            space=space,
+            group=group,
+            horizon=horizon,
+            lipschitz=lipschitz,
+            reward_range=reward_range,
+            nu=nu,
+            rho=rho,
+        )
+        self._rng = as_stream(seed)
+        self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
+        self._open(np.zeros((1, 3)))
+        self._open_asks()
+        self._grow(0)
+
+    def _configure(
+        self,
+        *,
+        space: Space,
+        group: Group | None,
+        lipschitz: float,
+        nu: float | None,
+        rho: float | None,
+        **common: Any,
+    ) -> None:
+        self._configure_common(**common)
+        self._configure_space(space, group, lipschitz)
+        self._cells = CellTree(space, group)
+        extent = self._cells.sides(0)
+        self._given = (nu, rho)
+        self._rho = 2 ** (-1 / max(1, int((extent > 0).sum()))) if rho is None else as_positive(rho, "rho")
+        if self._rho >= 1:
+            raise InputError(f"`rho < 1` must hold, but got rho={rho}.")
+        least = max(self._cells.diameter(h) * self._scale / self._rho**h for h in range(DEEPEST + 1))
+        self._nu = least if nu is None else as_positive(nu, "nu") / self._span
+        self._widths: Array = self._nu * self._rho ** np.arange(DEEPEST + 1.0)
+
+    @property
+    def n_arms(self) -> int:
+        """Number of cells made so far."""
+        return len(self._cells)
+
+    @property
+    def nu(self) -> float:
+        """The nu of the paper, in units of rewards."""
+        return self._nu * self._span
+
+    @property
+    def rho(self) -> float:
+        """The rho of the paper."""
+        return self._rho
+
+    @property
+    def depth(self) -> int:
+        """The depth of cells that are not cut: the least h with nu rho^h <= n^(-1/2)."""
+        cuts = math.ceil((math.log(self._goal) / 2 + math.log(self._nu)) / -math.log(self._rho) - 1e-12)
+        return min(DEEPEST, max(0, cuts))
+
+    def recommend(self) -> Array:
+        """Return the point of the cell whose rewards are surely the largest: by mean - radius - nu rho^h."""
+        counts = self._stats[:, COUNT]
+        if not counts.any():
+            return self._point(self._choose())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = self._stats[:, SUM] / counts - np.sqrt(self._width / counts) - self._widths[self._cells.depths]
+        return self._point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))
+
+    def estimate(self, point: Any) -> float:
+        """Return the mean reward of the cell about a point that says most of it, NaN if there is none."""
+        path = self._path(self._inside(point))
+        counts = self._stats[path, COUNT]
+        if not counts.any():
+            return math.nan
+        with np.errstate(divide="ignore"):
+            errors = np.sqrt(self._width / counts) + self._widths[self._cells.depths[path]]
+        best = path[int(np.argmin(errors))]
+        return float(self._unscaled(self._stats[best, SUM] / self._stats[best, COUNT]))
+
+    @property
+    def _width(self) -> float:
+        return 2 * self._log_horizon
+
+    def _choose(self) -> int:
+        while (node := self._follow()) < 0:
+            self._grow(-1 - node)
+        return node
+
+    def _follow(self) -> int:
+        cells = self._cells
+        return int(kernels.follow(self._bounds, self._stats, cells.children, cells.depths, self._prefers, self.depth))
+
+    def _point(self, handle: int) -> Array:
+        return np.array(self._cells.points(np.array([handle]))[0]) + 0.0
+
+    def _nearest(self, point: Any) -> int:
+        return self._path(self._inside(point))[-1]
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        node = handle if handle != ELSEWHERE else self._nearest(point)
+        self._add(node, value, 1.0, -released)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self._add(handle, 0.0, 0.0, amount)
+
+    def _next_epoch(self) -> None:
+        """Take up the new horizon: all bounds change, the cells stay."""
+        self._mend_all()
+
+    def _add(self, node: int, amount: float, count: float, pending: float) -> None:
+        cells = self._cells
+        kernels.add(
+            node,
+            amount,
+            count,
+            pending,
+            self._bounds,
+            self._stats,
+            cells.children,
+            cells.parents,
+            cells.depths,
+            self._widths,
+            self._width,
+            self.depth,
+        )
+
+    def _mend_all(self) -> None:
+        """Compute all B-values, children before parents."""
+        cells = self._cells
+        kernels.mend_all(
+            self._bounds,
+            self._stats,
+            cells.children,
+            cells.depths,
+            self._widths,
+            self._width,
+            self.depth,
+        )
+
+    def _path(self, point: Array) -> list[int]:
+        """Return the cells from the root to the one that a play at a point would enter for the first time."""
+        place, path = self._cells.place(point[None])[0], [0]
+        while path[-1] == 0 or self._stats[path[-1], COUNT:].sum() > 0:
+            if self._cells.depths[path[-1]] >= self.depth:
+                break
+            if self._cells.children[path[-1], 0] == UNKNOWN:
+                self._grow(path[-1])
+            half = self._cells.child(path[-1], place)
+            if half < 0:
+                break
+            path.append(half)
+        return path
+
+    def _grow(self, node: int) -> None:
+        """Make the halves of a cell, and of others that were entered, and their halves, ahead of need."""
+        unknown = np.flatnonzero(self._cells.children[:, 0] == UNKNOWN)
+        entered = unknown[self._stats[unknown, COUNT:].sum(axis=1) > 0]
+        wanted = np.union1d(entered, [node])
+        for _ in range(LEVELS):
+            first = len(self._cells)
+            self._cells.grow(wanted, self.depth)
+            wanted = np.arange(first, len(self._cells))
+        codes = self._cells.codes[len(self._stats) :]
+        self._rows[0].append(np.zeros((len(codes), 3)))
+        self._rows[1].append(np.full(len(codes), np.inf))
+        self._rows[2].append(preferences(codes, self._salt))
+
+    def _open(self, stats: Array) -> None:
+        """Start with the statistics of the cells there are."""
+        prefers = preferences(self._cells.codes, self._salt)
+        self._rows = (Rows(stats), Rows(np.full(len(stats), np.inf)), Rows(prefers))
+
+    @property
+    def _stats(self) -> Array:
+        """Sum, count and pending observations of each cell."""
+        return self._rows[0].filled
+
+    @property
+    def _bounds(self) -> Array:
+        """The B-value of each cell."""
+        return self._rows[1].filled
+
+    @property
+    def _prefers(self) -> npt.NDArray[np.int64]:
+        """The half of each cell that wins a tie."""
+        return self._rows[2].filled
+
+    _means: tuple[Any, Rows] | None = None
+
+    def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
+        """Play one Bernoulli round for each draw, compiled; the same as asking and telling that many times."""
+        self._settle()
+        played = np.empty(len(draws))
+        done = 0
+        while True:
+            stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
+            self._choose()
+            cells = self._cells
+            done_now = kernels.play_hoo(
+                self._bounds,
+                self._stats,
+                cells.children,
+                cells.parents,
+                cells.depths,
+                self._prefers,
+                self._widths,
+                self._width,
+                self.depth,
+                self._cell_means(mean),
+                draws[done:stop],
+                self._low,
+                self._span,
+                played[done:stop],
+            )
+            done += done_now
+            self._rounds += done_now
+            if self._rounds >= self._goal:
+                self._advance()
+            if done == len(draws):
+                return played
+
+    def _cell_means(self, mean: Callable[[npt.NDArray[Any]], Array]) -> Array:
+        """Return the means of all cells, computed for those made since the last call."""
+        if self._means is None or self._means[0] != mean:
+            self._means = (mean, Rows(np.empty(0)))
+        known = self._means[1]
+        new = np.arange(len(known.filled), len(self._cells))
+        if len(new):
+            means = np.asarray(mean(self._cells.points(new)), dtype=np.float64)
+            if means.shape != new.shape or not ((means >= 0) & (means <= 1)).all():
+                raise InputError(f"the means of {len(new)} cells must be so many numbers in [0, 1], but got {means!r}.")
+            known.append(means)
+        return known.filled
+
+    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
+        self._settle()
+        settings = {**self._spatial_settings(), "nu": self._given[0], "rho": self._given[1]}
+        asks = list(self._asked.values())
+        arrays = {
+            "stats": self._stats,
+            "parents": self._cells.parents,
+            "children": self._cells.children,
+            "asked": self._asked_points(),
+            "asked_cells": np.array([cell for cell, _ in asks], dtype=np.int64),
+            "asked_times": np.array([times for _, times in asks], dtype=np.int64),
+        }
+        return settings, {"salt": self._salt}, arrays
+
+    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._salt = int(state["salt"]) % 2**64
+        stats, parents = arrays["stats"], arrays["parents"]
+        if stats.shape != (len(parents), 3) or stats.dtype != np.float64 or not np.isfinite(stats).all():
+            raise ValueError(f"statistics of shape {stats.shape} for {len(parents)} cells")
+        if (stats < 0).any() or (stats[:, SUM] > stats[:, COUNT]).any():
+            raise ValueError("statistics that cannot be")
+        self._cells.restore(parents, arrays["children"])
+        points, cells, times = arrays["asked"], arrays["asked_cells"], arrays["asked_times"]
+        if points.shape != (len(cells), self._space.dim) or cells.shape != times.shape:
+            raise ValueError("pending asks and their points do not match")
+        if len(cells) and not (cells.min() >= 0 and cells.max() < len(parents) and times.min() >= 1):
+            raise ValueError("pending asks of cells that do not exist")
+        self._open_asks()
+        for point, cell, count in zip(points, cells.tolist(), times.tolist(), strict=True):
+            self._asked[self._key(np.array(point))] = [cell, count]
+        self._open(stats)
+        self._mend_all()
+
+
+def preferences(codes: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.int64]:
+    """Return for each cell which half wins a tie: a bit of a hash (splitmix64) of its code and the salt."""
+    mixed = codes * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return ((mixed >> np.uint64(31)) & np.uint64(1)).astype(np.int64)

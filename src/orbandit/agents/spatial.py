@@ -1,0 +1,82 @@
+"""SpatialAgent: what agents share that choose points of a space, alone or with a group."""
+
+from typing import Any
+
+import numpy as np
+
+from orbandit._checks import Array, as_point, as_positive
+from orbandit.agents.base import Agent
+from orbandit.errors import InputError, InputTypeError
+from orbandit.groups import Group
+from orbandit.spaces import Space
+
+
+class SpatialAgent(Agent):
+    """Plays points of a space.
+
+    In the agent's own units rewards lie in [0, 1], and the mean has the Lipschitz constant 1 for the distance
+    L / (high - low) d_G, so that every formula is the papers'.
+    """
+
+    _scale: float
+
+    def _configure_space(self, space: Space, group: Group | None, lipschitz: float) -> None:
+        """Check and keep where points live; the range of rewards must be known."""
+        if not isinstance(space, Space) or not isinstance(group, Group | None):
+            raise InputTypeError(
+                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
+            )
+        if group is not None and not group.preserves(space):
+            raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+        self._space, self._group = space, group
+        self._lipschitz = as_positive(lipschitz, "lipschitz")
+        self._scale = self._lipschitz / self._span
+        if not 1e-300 < self._scale < 1e300:
+            raise InputError(
+                f"`lipschitz` over the width of `reward_range` must lie in (1e-300, 1e300), but got {self._scale:g}."
+            )
+
+    @property
+    def space(self) -> Space:
+        """Where the arms live."""
+        return self._space
+
+    @property
+    def group(self) -> Group | None:
+        """The symmetry, if there is one."""
+        return self._group
+
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward."""
+        return self._lipschitz
+
+    def _key(self, point: Any) -> bytes:
+        if type(point) is np.ndarray and point.dtype == np.float64 and point.shape == (self._space.dim,):
+            return point.tobytes()
+        return as_point(point, self._space.dim).tobytes()
+
+    def _inside(self, point: Any) -> Array:
+        inside = as_point(point, self._space.dim)
+        if not self._space.contains(inside, tol=self._space._tolerance):
+            raise InputError(f"`point` must lie in {self._space!r}, but got {inside.tolist()}; use `space.project`.")
+        return inside
+
+    def _spatial_settings(self) -> dict[str, Any]:
+        """Return the settings that all such agents have."""
+        return {
+            "space": self._space,
+            "group": self._group,
+            "horizon": self._horizon,
+            "lipschitz": self._lipschitz,
+            "reward_range": self.reward_range,
+        }
+
+    def _asked_points(self) -> Array:
+        """Return the points of the pending asks."""
+        return np.array([point_of(key) for key in self._asked]).reshape(-1, self._space.dim)
+
+
+def point_of(key: bytes) -> Array:
+    """Return the point that a key identifies."""
+    return np.frombuffer(key)

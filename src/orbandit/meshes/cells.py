@@ -1,0 +1,218 @@
+"""CellTree: a binary tree of boxes over the orbits of a space, grown where it is wanted.
+
+The root is a box about all folds. Cells are cut in half across their longest side, and halves that hold no
+representative are never made: those that miss the space, and those outside one face of the cone of folds (or only
+touching it: what they hold there, another cell holds too). This is the orbital branching of the paper's Section 1.2.
+All cells of one depth are congruent. The point of a cell is its centre, moved to the nearest point of the space: every
+point of the space in the cell is within half a diagonal of it.
+"""
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit.groups import Group, Trivial
+from orbandit.meshes.region import Region, cells_meet
+from orbandit.spaces import Box, Space
+
+NONE, UNKNOWN = -1, -2
+"""Instead of a child: there is none, or nobody has looked yet."""
+
+DEEPEST = 62
+"""Cells are never cut more often than this."""
+
+Nodes = npt.NDArray[np.int64]
+
+
+@final
+class Rows:
+    """An array that rows are added to, with room to spare."""
+
+    def __init__(self, first: npt.NDArray[Any]) -> None:
+        self._room, self._size = first.copy(), len(first)
+
+    @property
+    def filled(self) -> npt.NDArray[Any]:
+        """The rows so far, a view that is good until rows are added."""
+        return self._room[: self._size]
+
+    def append(self, rows: npt.NDArray[Any]) -> None:
+        """Add rows at the end."""
+        size = self._size + len(rows)
+        if size > len(self._room):
+            grown = np.empty((max(size, 2 * len(self._room)), *self._room.shape[1:]), dtype=self._room.dtype)
+            grown[: self._size] = self.filled
+            self._room = grown
+        self._room[self._size : size] = rows
+        self._size = size
+
+
+@final
+class CellTree:
+    """Cells and their halves, in the order in which they were made.
+
+    Parameters
+    ----------
+    space : Space
+        What the root holds.
+    group : Group, optional
+        The symmetry, which must preserve the space.
+
+    Attributes
+    ----------
+    parents, depths : (M,) arrays of int
+        Of each cell; the root has parent NONE.
+    children : (M, 2) array of int
+        The lower and the upper half; NONE or UNKNOWN where there is no cell.
+    codes : (M,) array of uint64
+        The way down from the root: a leading 1, and one bit for each cut. Equal ways have equal codes in every tree.
+    """
+
+    def __init__(self, space: Space, group: Group | None) -> None:
+        self._space, self._group = space, group or Trivial(space.dim)
+        region = Region.of(space, self._group)
+        self._origin, self._axes = region.origin, region.axes
+        cone = self._group._fold_normals
+        self._walls, self._heights = cone @ self._axes.T, cone @ (self._group.center - self._origin)
+        self._sides = _all_sides(region.high - region.low)
+        self._lows = Rows(region.low[None])
+        self._parents = Rows(np.full(1, NONE, dtype=np.int64))
+        self._depths = Rows(np.zeros(1, dtype=np.int64))
+        self._children = Rows(np.full((1, 2), UNKNOWN, dtype=np.int64))
+        self._codes = Rows(np.ones(1, dtype=np.uint64))
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @property
+    def parents(self) -> Nodes:
+        """The cell that each is a half of."""
+        return self._parents.filled
+
+    @property
+    def depths(self) -> Nodes:
+        """How many cuts made each cell."""
+        return self._depths.filled
+
+    @property
+    def children(self) -> Nodes:
+        """The halves of each cell."""
+        return self._children.filled
+
+    @property
+    def codes(self) -> npt.NDArray[np.uint64]:
+        """The way down to each cell."""
+        return self._codes.filled
+
+    def sides(self, depth: int) -> Array:
+        """Return the sides of the cells of a depth."""
+        return np.asarray(self._sides[depth])
+
+    def diameter(self, depth: int) -> float:
+        """Return the diameter of the cells of a depth."""
+        return float(np.linalg.norm(self.sides(depth)))
+
+    def corners(self, nodes: npt.NDArray[np.integer]) -> tuple[Array, Array]:
+        """Return the lowest and the highest corners of cells, in the frame of the tree."""
+        lows = self._lows.filled[nodes]
+        return lows, lows + self._sides[self.depths[nodes]]
+
+    def points(self, nodes: npt.NDArray[np.integer]) -> Array:
+        """Return the points of cells."""
+        lows, highs = self.corners(nodes)
+        return self._space.project(self._origin + (lows + highs) / 2 @ self._axes)
+
+    def place(self, points: Array) -> Array:
+        """Return the folds of points in the frame of the tree."""
+        return np.asarray((self._group.fold(points) - self._origin) @ self._axes.T)
+
+    def child(self, node: int, place: Array) -> int:
+        """Return the half of a cell that holds a place in the frame, the other one if it was not made, or NONE."""
+        axis = _longest(self.sides(int(self.depths[node])))
+        side = int(place[axis] >= self._lows.filled[node, axis] + self.sides(int(self.depths[node]))[axis] / 2)
+        half = int(self.children[node, side])
+        return half if half >= 0 else int(self.children[node, 1 - side])
+
+    def restore(self, parents: npt.NDArray[np.integer], children: npt.NDArray[np.integer]) -> None:
+        """Make the cells of another tree, given by its parents and children, after a check that they are one."""
+        size = len(parents)
+        if size < 1 or parents.shape != (size,) or children.shape != (size, 2):
+            raise ValueError("parents and children of different numbers of cells")
+        known = np.flatnonzero(children[:, 0] != UNKNOWN)
+        given = children[known][children[known] >= 0]
+        owners = np.repeat(known, (children[known] >= 0).sum(axis=1))
+        proper = (
+            parents[0] == NONE
+            and ((children >= 0) | (children == NONE) | ((children == UNKNOWN).all(axis=1, keepdims=True))).all()
+            and np.array_equal(np.sort(given), np.arange(1, size))
+            and (given > owners).all()
+            and np.array_equal(parents[given], owners)
+        )
+        if not proper:
+            raise ValueError("parents and children that are no tree")
+        depths, codes = np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.uint64)
+        lows = np.repeat(self._lows.filled[:1], size, axis=0)
+        for node in known.tolist():  # parents come before children
+            depth = int(depths[node])
+            if depth >= DEEPEST:
+                raise ValueError("cells that are cut too often")
+            axis = _longest(self.sides(depth))
+            for side in range(2):
+                half = int(children[node, side])
+                if half >= 0:
+                    depths[half] = depth + 1
+                    codes[half] = np.uint64((2 * int(codes[node]) + side) % 2**64)
+                    lows[half] = lows[node]
+                    lows[half, axis] += side * self.sides(depth + 1)[axis]
+        self._parents, self._children = Rows(parents.astype(np.int64)), Rows(children.astype(np.int64))
+        self._depths, self._codes, self._lows = Rows(depths), Rows(codes), Rows(lows)
+
+    def grow(self, nodes: npt.NDArray[np.integer], deepest: int) -> None:
+        """Make the halves of cells, unless they are made already or the cells are of depth `deepest` or DEEPEST."""
+        depths = self.depths[nodes]
+        wanted = (self.children[nodes, 0] == UNKNOWN) & (depths < min(deepest, DEEPEST))
+        for depth in np.unique(depths[wanted]):
+            self._halve(nodes[wanted & (depths == depth)])
+
+    def _halve(self, nodes: npt.NDArray[np.integer]) -> None:
+        """Make the halves of cells of one depth that hold representatives."""
+        depth = int(self.depths[nodes[0]]) + 1
+        sides = self.sides(depth)
+        axis = _longest(self.sides(depth - 1))
+        lows = np.repeat(self._lows.filled[nodes], 2, axis=0)
+        lows[1::2, axis] += sides[axis]
+        kept = self._holds(lows, sides)
+        made = np.full(2 * len(nodes), NONE, dtype=np.int64)
+        made[kept] = len(self) + np.arange(kept.sum())
+        self.children[nodes] = made.reshape(-1, 2)
+        codes = 2 * np.repeat(self.codes[nodes], 2) + np.tile(np.array([0, 1], dtype=np.uint64), len(nodes))
+        self._lows.append(lows[kept])
+        self._parents.append(np.repeat(nodes, 2)[kept])
+        self._depths.append(np.full(kept.sum(), depth))
+        self._children.append(np.full((kept.sum(), 2), UNKNOWN, dtype=np.int64))
+        self._codes.append(codes[kept])
+
+    def _holds(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
+        """Tell which boxes hold representatives of the space."""
+        best = (lows[:, None] * self._walls + np.maximum(self._walls * sides, 0)).sum(axis=2) - self._heights
+        holds = (best > 1e-9 * np.linalg.norm(sides)).all(axis=1)
+        if not isinstance(self._space, Box):
+            holds[holds] = cells_meet(self._space, self._origin, self._axes, lows[holds], sides)
+        return np.asarray(holds)
+
+
+def _longest(sides: Array) -> int:
+    """Return the first of the longest sides, with what rounding makes of equal ones."""
+    return int(np.argmax(sides > sides.max() * (1 - 1e-9)))
+
+
+def _all_sides(sides: Array) -> Array:
+    """Return the sides of the cells of every depth."""
+    table = np.empty((DEEPEST + 1, len(sides)))
+    for depth in range(DEEPEST + 1):
+        table[depth] = sides
+        sides = sides.copy()
+        sides[_longest(sides)] /= 2
+    return table

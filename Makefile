@@ -24,6 +24,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/groups.py
 	$(BIN)/python benchmarks/meshes.py
 	$(BIN)/python benchmarks/rounds.py
+	$(BIN)/python benchmarks/adaptive.py
 
 # The lower bounds of pyproject.toml, tried for real in an environment of their own.
 test-oldest:

@@ -118,6 +118,8 @@ class Zooming(MeshAgent):
     def _connect(self) -> None:
         """Make the balls of the active arms, and activate others until all points are covered."""
         size = len(self._arms)
+        self._metric = self._group or Trivial(self._space.dim)
+        self._centred = self._arms.points - self._metric.center
         self._rows = np.full(size, -1, dtype=np.int64)
         self._ranked = np.empty((0, size), dtype=np.int32)
         self._distances = np.empty((0, size))
@@ -143,16 +145,15 @@ class Zooming(MeshAgent):
     def _activate(self, arm: int) -> None:
         """Make a point an arm, with a ball about it."""
         if self._active == len(self._edges):
-            room = max(16, 2 * self._active) - self._active
+            room = max(64, self._active)
             size = len(self._arms)
             self._ranked = np.concatenate([self._ranked, np.empty((room, size), dtype=np.int32)])
             self._distances = np.concatenate([self._distances, np.empty((room, size))])
             self._edges = np.concatenate([self._edges, np.zeros(room, dtype=np.int64)])
         row, self._active = self._active, self._active + 1
-        metric = self._group or Trivial(self._space.dim)
-        distances = np.asarray(metric.distance(self._arms.points[arm], self._arms.points)) * self._scale
-        self._ranked[row] = np.argsort(distances, kind="stable")
-        self._distances[row] = distances[self._ranked[row]]
+        distances = self._metric._distance(self._centred[arm : arm + 1], self._centred)[0] * self._scale
+        order = np.argsort(distances)
+        self._ranked[row], self._distances[row] = order, distances[order]
         radius = np.sqrt(self._table.width / (self._table.counts[arm] + 1.0))
         self._edges[row] = np.searchsorted(self._distances[row], radius, side="right")
         self._covers[self._ranked[row, : self._edges[row]]] += 1

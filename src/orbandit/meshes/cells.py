@@ -76,7 +76,7 @@ class CellTree:
         self._origin, self._axes = region.origin, region.axes
         cone = self._group._fold_normals
         self._walls, self._heights = cone @ self._axes.T, cone @ (self._group.center - self._origin)
-        self._sides = _all_sides(region.high - region.low)
+        self._sides, self._longest = _all_sides(region.high - region.low)
         self._lows = Rows(region.low[None])
         self._parents = Rows(np.full(1, NONE, dtype=np.int64))
         self._depths = Rows(np.zeros(1, dtype=np.int64))
@@ -130,8 +130,9 @@ class CellTree:
 
     def child(self, node: int, place: Array) -> int:
         """Return the half of a cell that holds a place in the frame, the other one if it was not made, or NONE."""
-        axis = _longest(self.sides(int(self.depths[node])))
-        side = int(place[axis] >= self._lows.filled[node, axis] + self.sides(int(self.depths[node]))[axis] / 2)
+        depth = int(self.depths[node])
+        axis = self._longest[depth]
+        side = int(place[axis] >= self._lows.filled[node, axis] + self._sides[depth + 1, axis])
         half = int(self.children[node, side])
         return half if half >= 0 else int(self.children[node, 1 - side])
 
@@ -158,7 +159,7 @@ class CellTree:
             depth = int(depths[node])
             if depth >= DEEPEST:
                 raise ValueError("cells that are cut too often")
-            axis = _longest(self.sides(depth))
+            axis = self._longest[depth]
             for side in range(2):
                 half = int(children[node, side])
                 if half >= 0:
@@ -178,41 +179,36 @@ class CellTree:
 
     def _halve(self, nodes: npt.NDArray[np.integer]) -> None:
         """Make the halves of cells of one depth that hold representatives."""
-        depth = int(self.depths[nodes[0]]) + 1
-        sides = self.sides(depth)
-        axis = _longest(self.sides(depth - 1))
-        lows = np.repeat(self._lows.filled[nodes], 2, axis=0)
+        depth = int(self.depths[nodes[0]])
+        sides, axis = self._sides[depth + 1], self._longest[depth]
+        lows = self._lows.filled[nodes].repeat(2, axis=0)
         lows[1::2, axis] += sides[axis]
-        kept = self._holds(lows, sides)
+        kept = self._holds(lows, sides).nonzero()[0]
         made = np.full(2 * len(nodes), NONE, dtype=np.int64)
-        made[kept] = len(self) + np.arange(kept.sum())
+        made[kept] = np.arange(len(self), len(self) + len(kept))
         self.children[nodes] = made.reshape(-1, 2)
-        codes = 2 * np.repeat(self.codes[nodes], 2) + np.tile(np.array([0, 1], dtype=np.uint64), len(nodes))
+        parents = nodes[kept >> 1]
         self._lows.append(lows[kept])
-        self._parents.append(np.repeat(nodes, 2)[kept])
-        self._depths.append(np.full(kept.sum(), depth))
-        self._children.append(np.full((kept.sum(), 2), UNKNOWN, dtype=np.int64))
-        self._codes.append(codes[kept])
+        self._codes.append(2 * self.codes[parents] + (kept & 1).astype(np.uint64))
+        self._parents.append(parents)
+        self._depths.append(np.full(len(kept), depth + 1))
+        self._children.append(np.full((len(kept), 2), UNKNOWN, dtype=np.int64))
 
     def _holds(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
         """Tell which boxes hold representatives of the space."""
-        best = (lows[:, None] * self._walls + np.maximum(self._walls * sides, 0)).sum(axis=2) - self._heights
+        best = lows @ self._walls.T + np.maximum(self._walls * sides, 0).sum(axis=1) - self._heights
         holds = (best > 1e-9 * np.linalg.norm(sides)).all(axis=1)
         if not isinstance(self._space, Box):
             holds[holds] = cells_meet(self._space, self._origin, self._axes, lows[holds], sides)
         return np.asarray(holds)
 
 
-def _longest(sides: Array) -> int:
-    """Return the first of the longest sides, with what rounding makes of equal ones."""
-    return int(np.argmax(sides > sides.max() * (1 - 1e-9)))
-
-
-def _all_sides(sides: Array) -> Array:
-    """Return the sides of the cells of every depth."""
-    table = np.empty((DEEPEST + 1, len(sides)))
-    for depth in range(DEEPEST + 1):
+def _all_sides(sides: Array) -> tuple[Array, list[int]]:
+    """Return the sides of the cells of every depth, and the axis across which each is cut: the first of the longest."""
+    table, cut = np.empty((DEEPEST + 2, len(sides))), []
+    for depth in range(DEEPEST + 2):
         table[depth] = sides
+        cut.append(int(np.argmax(sides > sides.max() * (1 - 1e-9))))  # rounding must not tell equal sides apart
         sides = sides.copy()
-        sides[_longest(sides)] /= 2
-    return table
+        sides[cut[-1]] /= 2
+    return table, cut

@@ -65,10 +65,17 @@ def mean_at(agent, point):
     """A mean reward in (0, 1) that is invariant and far from flat."""
     if is_listed(agent):
         return 0.9 - 0.1 * (agent.orbits[point] if hasattr(agent, "orbits") else abs(point - 5) % 7)
+    return float(means_at(agent, np.array(point)[None])[0])
+
+
+def means_at(agent, points):
+    """The means of many points, or of arms."""
+    if is_listed(agent):
+        return np.array([mean_at(agent, point) for point in points])
     group = agent.group or G.Trivial(agent.space.dim)
     low, high = agent.space.bounds
     peak = agent.space.project(low + (high - low) * np.linspace(0.8, 0.25, agent.space.dim))
-    return max(0.05, 0.9 - float(group.distance(point, peak)))
+    return np.maximum(0.05, 0.9 - np.asarray(group.distance(np.array(points), peak)))
 
 
 def state(agent):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import AGENTS, any_points, is_listed, last_ask, mean_at, play, state, stats, summary
+from agent_cases import AGENTS, any_points, is_listed, last_ask, mean_at, means_at, play, state, stats, summary
 from orbandit.errors import InputError, InputTypeError
 
 every = pytest.mark.parametrize("name", AGENTS)
@@ -526,8 +526,8 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
 def test_it_earns_more_than_uniform_play(name):
     rounds = 400_000 if name.startswith("elimination") else 40_000  # it plays evenly until it may drop arms
     agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)
-    means = [mean_at(agent, p) for p in any_points(agent, 4000, 0)]
-    played = agent._play(lambda points: np.array([mean_at(agent, p) for p in points]), draws)
+    means = means_at(agent, any_points(agent, 4000, 0))
+    played = agent._play(lambda points: means_at(agent, points), draws)
     assert played.mean() > np.mean(means) + 0.02
     assert mean_at(agent, agent.recommend()) > np.mean(means)
 

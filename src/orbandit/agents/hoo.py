@@ -26,7 +26,10 @@ from orbandit.agents.spatial import SpatialAgent
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows
-from orbandit.spaces import Space
+from orbandit.spaces import Box, Space
+
+FIRST = 10
+"""How many levels of cells are made at the start in a box, where cells cost little."""
 
 LEVELS = 3
 """How many levels of cells are made at a time, below every cell that was entered since the last time."""
@@ -219,10 +222,10 @@ class HOO(SpatialAgent):
 
     def _grow(self, node: int) -> None:
         """Make the halves of a cell, and of others that were entered, and their halves, ahead of need."""
-        unknown = np.flatnonzero(self._cells.children[:, 0] == UNKNOWN)
-        entered = unknown[self._stats[unknown, COUNT:].sum(axis=1) > 0]
-        wanted = np.union1d(entered, [node])
-        for _ in range(LEVELS):
+        entered = (self._cells.children[:, 0] == UNKNOWN) & (self._bounds < np.inf)
+        entered[node] = True
+        wanted = np.flatnonzero(entered)
+        for _ in range(FIRST if node == 0 and isinstance(self._space, Box) else LEVELS):
             first = len(self._cells)
             self._cells.grow(wanted, self.depth)
             wanted = np.arange(first, len(self._cells))

@@ -172,17 +172,14 @@ class CellTree:
 
     def grow(self, nodes: npt.NDArray[np.integer], deepest: int) -> None:
         """Make the halves of cells, unless they are made already or the cells are of depth `deepest` or DEEPEST."""
-        depths = self.depths[nodes]
-        wanted = (self.children[nodes, 0] == UNKNOWN) & (depths < min(deepest, DEEPEST))
-        for depth in np.unique(depths[wanted]):
-            self._halve(nodes[wanted & (depths == depth)])
-
-    def _halve(self, nodes: npt.NDArray[np.integer]) -> None:
-        """Make the halves of cells of one depth that hold representatives."""
-        depth = int(self.depths[nodes[0]])
-        sides, axis = self._sides[depth + 1], self._longest[depth]
+        wanted = (self.children[nodes, 0] == UNKNOWN) & (self.depths[nodes] < min(deepest, DEEPEST))
+        nodes = nodes[wanted]
+        if not len(nodes):
+            return
+        depths = self.depths[nodes].repeat(2) + 1
+        sides, axes = self._sides[depths], self._longest[depths[1::2] - 1]
         lows = self._lows.filled[nodes].repeat(2, axis=0)
-        lows[1::2, axis] += sides[axis]
+        lows[np.arange(1, len(lows), 2), axes] += sides[np.arange(1, len(lows), 2), axes]
         kept = self._holds(lows, sides).nonzero()[0]
         made = np.full(2 * len(nodes), NONE, dtype=np.int64)
         made[kept] = np.arange(len(self), len(self) + len(kept))
@@ -191,19 +188,19 @@ class CellTree:
         self._lows.append(lows[kept])
         self._codes.append(2 * self.codes[parents] + (kept & 1).astype(np.uint64))
         self._parents.append(parents)
-        self._depths.append(np.full(len(kept), depth + 1))
+        self._depths.append(depths[kept])
         self._children.append(np.full((len(kept), 2), UNKNOWN, dtype=np.int64))
 
     def _holds(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
         """Tell which boxes hold representatives of the space."""
-        best = lows @ self._walls.T + np.maximum(self._walls * sides, 0).sum(axis=1) - self._heights
-        holds = (best > 1e-9 * np.linalg.norm(sides)).all(axis=1)
+        best = lows @ self._walls.T + sides @ np.maximum(self._walls, 0).T - self._heights
+        holds = (best > 1e-9 * np.linalg.norm(sides, axis=1, keepdims=True)).all(axis=1)
         if not isinstance(self._space, Box):
-            holds[holds] = cells_meet(self._space, self._origin, self._axes, lows[holds], sides)
+            holds[holds] = cells_meet(self._space, self._origin, self._axes, lows[holds], sides[holds])
         return np.asarray(holds)
 
 
-def _all_sides(sides: Array) -> tuple[Array, list[int]]:
+def _all_sides(sides: Array) -> tuple[Array, Nodes]:
     """Return the sides of the cells of every depth, and the axis across which each is cut: the first of the longest."""
     table, cut = np.empty((DEEPEST + 2, len(sides))), []
     for depth in range(DEEPEST + 2):
@@ -211,4 +208,4 @@ def _all_sides(sides: Array) -> tuple[Array, list[int]]:
         cut.append(int(np.argmax(sides > sides.max() * (1 - 1e-9))))  # rounding must not tell equal sides apart
         sides = sides.copy()
         sides[cut[-1]] /= 2
-    return table, cut
+    return table, np.array(cut)

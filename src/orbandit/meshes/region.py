@@ -83,22 +83,23 @@ def _tightened(walls: Array, levels: Array, low: Array, high: Array) -> tuple[Ar
 
 
 def cells_meet(space: Space, origin: Array, axes: Array, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
-    """Tell which cells, boxes in a frame with given corners and sides, may meet the space.
+    """Tell which cells, boxes in a frame with given lowest corners and sides, may meet the space.
 
-    Those that a hyperplane keeps apart from it do not.
+    Those that a hyperplane keeps apart from it do not. Sides are one row for all cells, or one for each.
     """
+    sides = np.broadcast_to(sides, lows.shape)
     meets = np.ones(len(lows), dtype=bool)
     rows = np.arange(len(lows))
     places = lows + sides / 2
     for _ in range(30):  # project onto the space and the cell in turn: their nearest points, in the end
         points = space.project(origin + places @ axes)
         inside = (points - origin) @ axes.T
-        nearest = np.clip(inside, lows[rows], lows[rows] + sides)
+        nearest = np.clip(inside, lows[rows], lows[rows] + sides[rows])
         gaps = nearest - inside
         apart = np.linalg.norm(gaps, axis=1) > CELL * space.diameter
         # <gap, .> separates if its least value on the cell is above its largest on the space.
         directions = gaps @ axes
-        least = np.where(gaps > 0, gaps * lows[rows], gaps * (lows[rows] + sides)).sum(axis=1)
+        least = np.where(gaps > 0, gaps * lows[rows], gaps * (lows[rows] + sides[rows])).sum(axis=1)
         most = space.support(directions) - directions @ origin
         separated = apart & (least > most)
         meets[rows[separated]] = False

@@ -81,6 +81,12 @@ def test_orbit_ucb1_refuses_what_is_no_permutation(generators):
         A.OrbitUCB1(3, generators, horizon=10)
 
 
+def graph_of(*edges):
+    graph = networkx.Graph()
+    graph.add_edges_from(edges)
+    return graph
+
+
 def random_graph(directed=False):
     return networkx.gnp_random_graph(15, 0.2, seed=3, directed=directed)
 
@@ -134,9 +140,9 @@ def test_ucbn_observes_a_reward_of_its_own_for_each_neighbor():
 @pytest.mark.parametrize(
     "graph",
     [
-        networkx.Graph([("a", "b")]),
-        networkx.Graph([(1, 2)]),
-        networkx.Graph(),
+        graph_of(("a", "b")),
+        graph_of((1, 2)),
+        graph_of(),
         ([0, 1], [5]),
         ([0, 2], [0]),
         ([1, 1], [0]),

@@ -76,8 +76,11 @@ class CellTree:
         self._origin, self._axes = region.origin, region.axes
         cone = self._group._fold_normals
         self._walls, self._heights = cone @ self._axes.T, cone @ (self._group.center - self._origin)
-        self._sides, self._longest = _all_sides(region.high - region.low)
-        self._lows = Rows(region.low[None])
+        # The region's bounds have some room for rounding, which the space's own have not.
+        low = np.maximum(region.low, -space.support(-self._axes) - self._axes @ self._origin)
+        high = np.minimum(region.high, space.support(self._axes) - self._axes @ self._origin)
+        self._sides, self._longest = _all_sides(high - low)
+        self._lows = Rows(low[None])
         self._parents = Rows(np.full(1, NONE, dtype=np.int64))
         self._depths = Rows(np.zeros(1, dtype=np.int64))
         self._children = Rows(np.full((1, 2), UNKNOWN, dtype=np.int64))

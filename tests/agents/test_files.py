@@ -1,0 +1,272 @@
+"""Agents in files: a loaded one goes on as the saved one, and damaged or forged files are refused by name."""
+
+import copy
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from agent_cases import AGENTS, any_points, play, state
+from orbandit.errors import InputError
+
+every = pytest.mark.parametrize("name", AGENTS)
+horizons = pytest.mark.parametrize("horizon", [3000, None], ids=["horizon", "anytime"])
+
+
+@every
+@horizons
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.SFC64])
+def test_a_loaded_agent_goes_on_as_the_saved_one(name, horizon, bits, tmp_path):
+    agent = AGENTS[name](horizon=horizon, seed=np.random.Generator(bits(3)), reward_range=(0.0, 2.0))
+    play(agent, 90, 0, 0.0, 2.0)
+    for point in any_points(agent, 5, 1):
+        agent.tell(point, 1.5)
+    pending = [agent.ask() for _ in range(3)]
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["agent.npz"]  # no temporary file stays behind
+    loaded = type(agent).load(path)
+    assert state(loaded) == state(agent)
+    assert state(ob.agents.Agent.load(path)) == state(agent)
+    for one in (agent, loaded):
+        for point in pending[::-1]:
+            one.tell(point, 0.25)
+    a, b = play(agent, 200, 5, 0.0, 2.0), play(loaded, 200, 5, 0.0, 2.0)
+    np.testing.assert_array_equal(a, b)
+    assert state(loaded) == state(agent)
+    np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+
+
+def test_saving_replaces_the_file_in_one_step(tmp_path, monkeypatch):
+    agent = AGENTS["UniformMesh"](horizon=100, seed=0)
+    path = tmp_path / "agent"
+    agent.save(str(path))
+    before = path.read_bytes()
+    agent.tell(agent.ask(), 1.0)
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        agent.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["agent"]
+    with pytest.raises(FileNotFoundError):
+        agent.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    "name", ["UCB1", "UCBN", "UniformMesh S3", "UniformMeshN tree", "Zooming", "HOO S3", "elimination"]
+)
+def test_damaged_files_are_refused_by_name(name, tmp_path):
+    agent = AGENTS[name](horizon=None, seed=0)
+    play(agent, 20, 0)
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for length in [0, 1, 30, len(whole) // 2, len(whole) - 1, *rng.integers(len(whole), size=20)]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match=r"agent\.npz"):
+            type(agent).load(path)
+    for _ in range(150):
+        broken = bytearray(whole)
+        for place in rng.integers(len(whole), size=3):
+            broken[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(broken)
+        try:
+            loaded = type(agent).load(path)
+        except InputError as error:
+            assert "agent.npz" in str(error)  # noqa: PT017
+        else:
+            assert state(loaded) == state(agent)  # the change hit a byte that means nothing, as a date
+
+
+def rewritten(path, change):
+    """Write the file again with a change to its members, with correct checksums: a careful stranger's work."""
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+
+
+def npy(array, pickled=False):
+    data = io.BytesIO()
+    np.lib.format.write_array(data, np.asarray(array), allow_pickle=pickled)
+    return data.getvalue()
+
+
+def header_of(members):
+    return json.loads(bytes(np.load(io.BytesIO(members["header.npy"]))))
+
+
+def with_header(**changes):
+    def change(members):
+        header = header_of(members)
+        for key, value in changes.items():
+            (header if key in header else header["settings" if key in header["settings"] else "state"])[key] = value
+        members["header.npy"] = npy(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
+
+    return change
+
+
+def with_array(member, make):
+    def change(members):
+        array = np.load(io.BytesIO(members[member]))
+        members[member] = make(array)
+
+    return change
+
+
+def huge(array):
+    data = io.BytesIO()
+    np.lib.format.write_array_header_1_0(data, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 8)})
+    return data.getvalue()
+
+
+def within_header(part, name, value):
+    def change(members):
+        header = header_of(members)
+        header[part][name] = value
+        members["header.npy"] = npy(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
+
+    return change
+
+
+FORGERIES = {
+    "an abstract agent": with_header(agent="SharingAgent"),
+    "the base of agents": with_header(agent="FiniteAgent"),
+    "an agent that is no name": with_header(agent={"array": "stats"}),
+    "no state": with_header(state=7),
+    "no stream": with_header(stream={"state": {}}),
+    "a stream of words": with_header(stream={"state": {"state": "a", "inc": "b"}, "has_uint32": 0, "uinteger": 0}),
+    "a space with a centre": with_header(
+        space={"space": {"name": "Box", "args": [0, 1, 3], "kwargs": {}, "extra": [0, 0, 0]}}
+    ),
+    "a space too large for any machine": with_header(
+        space={"space": {"name": "Box", "args": [0, 1, 10**13], "kwargs": {}}}
+    ),
+    "told points outside": with_array("told_points.npy", lambda a: npy(a + 9)),
+    "told counts of no times": with_array("told_counts.npy", lambda a: npy(a * 0)),
+    "told rewards out of range": with_array("told_sums.npy", lambda a: npy(a + 9)),
+    "a point twice": with_array("mesh.npy", lambda a: npy(a[[0, *range(len(a) - 1)]])),
+    "another format": with_header(format="something else"),
+    "a later version": with_header(version=99),
+    "no version": with_header(version="new"),
+    "an unknown agent": with_header(agent="Villain"),
+    "a space that is none": with_header(space={"space": {"name": "os", "args": [], "kwargs": {}}}),
+    "a base class": with_header(space={"space": {"name": "Space", "args": [], "kwargs": {}}}),
+    "a space of another size": with_header(space={"space": {"name": "Box", "args": [0, 1, 2], "kwargs": {}}}),
+    "settings that cannot be": with_header(lipschitz=-1.0),
+    "an unknown setting": with_header(settings={"extra": 1}),
+    "negative rounds": with_header(rounds=-3),
+    "a wrong horizon": with_header(goal=0),
+    "pickled objects": with_array("stats.npy", lambda a: npy(np.array([{}], dtype=object), pickled=True)),
+    "an array that claims to be huge": with_array("stats.npy", huge),
+    "too few arms": with_array("stats.npy", lambda a: npy(a[:-1])),
+    "not a number": with_array("stats.npy", lambda a: npy(a * np.nan)),
+    "negative counts": with_array("stats.npy", lambda a: npy(a - 5)),
+    "an order that is none": with_array("order.npy", lambda a: npy(np.zeros_like(a))),
+    "points elsewhere": with_array("mesh.npy", lambda a: npy(a + 9)),
+    "asks of no arm": with_array("asked_arms.npy", lambda a: npy(a + 10**6)),
+    "asks without points": with_array("asked.npy", lambda a: npy(a[:0])),
+    "asks made no times": with_array("asked_times.npy", lambda a: npy(a * 0)),
+    "told points without rewards": with_array("told_sums.npy", lambda a: npy(a[:-1])),
+    "a missing array": lambda members: members.pop("stats.npy"),
+    "no header": lambda members: members.pop("header.npy"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forged_files_are_refused_by_name(forgery, tmp_path):
+    agent = AGENTS["UniformMeshN S3"](horizon=None, seed=0)
+    play(agent, 20, 0)
+    agent.tell(agent.space.sample(1, 0)[0], 0.5)
+    agent.ask()
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    rewritten(path, lambda members: None)
+    assert state(type(agent).load(path)) == state(agent)
+    rewritten(path, FORGERIES[forgery])
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        type(agent).load(path)
+
+
+def test_forged_sizes_are_refused_before_memory_is_set_aside(tmp_path):
+    path = tmp_path / "agent.npz"
+    AGENTS["UCB1"](horizon=10, seed=0).save(path)
+    rewritten(path, within_header("settings", "n_arms", 10**13))
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+    AGENTS["UniformMeshN tree"](horizon=10, seed=0).save(path)
+    rewritten(path, within_header("state", "delta", 0.05))
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        with_array("stats.npy", lambda a: npy(a[:-1])),
+        with_array("stats.npy", lambda a: npy(-a)),
+        with_array("stats.npy", lambda a: npy(a + np.inf)),
+        with_array("parents.npy", lambda a: npy(a[::-1])),
+        with_array("children.npy", lambda a: npy(a + 10**6)),
+        with_array("asked_cells.npy", lambda a: npy(a - 10**6)),
+        with_array("asked_times.npy", lambda a: npy(a * 0)),
+        with_array("asked.npy", lambda a: npy(a[:, :1])),
+        with_header(salt="pepper"),
+        with_header(rho=3.0),
+    ],
+)
+def test_forged_trees_are_refused_by_name(forgery, tmp_path):
+    agent = AGENTS["HOO S3"](horizon=1000, seed=0)
+    play(agent, 50, 0)
+    agent.ask()
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    rewritten(path, forgery)
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+
+
+@every
+@horizons
+def test_copies_and_pickles_go_on_alone(name, horizon):
+    agent = AGENTS[name](horizon=horizon, seed=0)
+    play(agent, 100, 0)
+    agent.ask()
+    before = state(agent)
+    copies = [copy.deepcopy(agent), copy.copy(agent), pickle.loads(pickle.dumps(agent))]
+    play(agent, 200, 1)
+    for one in copies:
+        assert state(one) == before
+        one.forget(one._point(one._asked.copy().popitem()[1][0]))
+    np.testing.assert_array_equal(*(play(one, 200, 2) for one in copies[:2]))
+
+
+def test_a_file_of_another_agent_is_refused_by_name(tmp_path):
+    path = tmp_path / "agent.npz"
+    AGENTS["UCB1"](horizon=10, seed=0).save(path)
+    with pytest.raises(InputError, match="holds a UCB1, not a UniformMesh"):
+        ob.agents.UniformMesh.load(path)
+
+
+def test_spaces_and_groups_of_others_cannot_be_saved(tmp_path):
+    class Mine(ob.spaces.Space):
+        pass
+
+    for name in dir(ob.spaces.Box):
+        if name.startswith("_") and not name.startswith("__"):
+            setattr(Mine, name, getattr(ob.spaces.Box, name))
+    Mine.__abstractmethods__ = frozenset()
+    for name in ("__init__", "dim", "volume", "diameter", "bounds"):
+        setattr(Mine, name, ob.spaces.Box.__dict__[name])
+    agent = ob.agents.UniformMesh(Mine(0.0, 1.0, dim=2), horizon=100, seed=0)
+    with pytest.raises(InputError, match="only spaces and groups of this package"):
+        agent.save(tmp_path / "agent.npz")
+    assert list(tmp_path.iterdir()) == []

@@ -187,12 +187,37 @@ class Agent(ABC):
         """Add to the pending observations of what an ask will inform."""
 
     @abstractmethod
+    def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
+        """Play one Bernoulli round for each draw, compiled; return the means of the points played.
+
+        The reward is 1 if the draw is below the mean. The same as asking and telling that many times.
+        """
+
+    @abstractmethod
     def _next_epoch(self) -> None:
         """Take up the new horizon `_goal`, keeping all observations."""
 
     def _open_asks(self) -> None:
         """Start without any ask."""
         self._asked, self._last = {}, None
+
+    def _ask_arrays(self) -> files.Arrays:
+        """Return the handles and times of the pending asks, in the order of their keys."""
+        self._settle()
+        return {
+            "asked_handles": np.array([handle for handle, _ in self._asked.values()], dtype=np.int64),
+            "asked_times": np.array([times for _, times in self._asked.values()], dtype=np.int64),
+        }
+
+    def _set_asks(self, arrays: files.Arrays, keys: list[Any], size: int) -> None:
+        """Undo `_ask_arrays`, checked: handles are below `size`."""
+        handles, times = arrays["asked_handles"], arrays["asked_times"]
+        if not (handles.shape == times.shape == (len(keys),)):
+            raise ValueError("pending asks and their points do not match")
+        if not ((handles >= ELSEWHERE) & (handles < size) & (times >= 1)).all():
+            raise ValueError("pending asks of what does not exist, or made no times")
+        self._open_asks()
+        self._asked = {key: [int(h), int(t)] for key, h, t in zip(keys, handles, times, strict=True)}
 
     def _answered(self, key: Any) -> tuple[int, float]:
         """Return the handle of the ask that a reward answers, and how many pending observations that releases."""
@@ -288,6 +313,14 @@ def as_number(value: Any, name: str) -> float:
         return float(number)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"`{name}` must be one number, but got {value!r}.") from error
+
+
+def as_means(values: npt.ArrayLike, size: int) -> Array:
+    """Return the means of so many arms or cells, which are probabilities."""
+    means = np.ascontiguousarray(values, dtype=np.float64)
+    if means.shape != (size,) or not ((means >= 0) & (means <= 1)).all():
+        raise InputError(f"the means of {size} points must be so many numbers in [0, 1], but got {means!r}.")
+    return means
 
 
 def as_range(reward_range: tuple[float, float]) -> tuple[float, float]:

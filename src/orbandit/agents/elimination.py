@@ -20,13 +20,9 @@ from typing import Any, final
 import numpy as np
 
 from orbandit._checks import as_count
-from orbandit.agents.base import Seed
 from orbandit.agents.files import Arrays
 from orbandit.agents.sharing import SharingAgent
 from orbandit.agents.table import LEAST
-from orbandit.groups import Group
-from orbandit.meshes import Mesh
-from orbandit.spaces import Space
 
 
 @final
@@ -53,29 +49,6 @@ class SideObservationElimination(SharingAgent):
     >>> int(agent.alive().sum()) < agent.n_arms, bool(abs(agent.recommend()[0] - 0.3) < 2 * agent.delta)
     (True, True)
     """
-
-    def __init__(
-        self,
-        space: Space,
-        group: Group | None = None,
-        *,
-        horizon: int | None = None,
-        lipschitz: float = 1.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        mesh: str | Mesh = "quotient",
-        delta: str | float = "auto",
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            seed,
-            space=space,
-            group=group,
-            horizon=horizon,
-            lipschitz=lipschitz,
-            reward_range=reward_range,
-            mesh=mesh,
-            delta=delta,
-        )
 
     _rule = LEAST
     _phase: int

@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels.arms import COLUMNS, ArmArray
-from orbandit.agents.base import ELSEWHERE, Agent
+from orbandit.agents.base import ELSEWHERE, Agent, as_means
 from orbandit.agents.files import Arrays
 from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.table import Table
-from orbandit.errors import InputError
 
 
 class FiniteAgent(Agent):
@@ -114,10 +113,6 @@ class FiniteAgent(Agent):
         self._table.refresh()
 
     def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
-        """Play one Bernoulli round for each draw, compiled; return the means of the points played.
-
-        The reward is 1 if the draw is below the mean. The same as asking and telling that many times.
-        """
         self._settle()
         played = np.empty(len(draws))
         done = 0
@@ -158,12 +153,7 @@ class FiniteAgent(Agent):
     def _arm_means(self, mean: Callable[[npt.NDArray[Any]], Array]) -> Array:
         """Return the means of the arms by number, computed once for each set of arms."""
         if self._means is None or self._means[0] is not self._table or self._means[1] != mean:
-            means = np.ascontiguousarray(mean(self._points()), dtype=np.float64)
-            if means.shape != (len(self._table),) or not ((means >= 0) & (means <= 1)).all():
-                raise InputError(
-                    f"the means of {len(self._table)} arms must be so many numbers in [0, 1], but got {means!r}."
-                )
-            self._means = (self._table, mean, means)
+            self._means = (self._table, mean, as_means(mean(self._points()), len(self._table)))
         return self._means[2]
 
     @abstractmethod
@@ -172,14 +162,8 @@ class FiniteAgent(Agent):
 
     def _table_arrays(self) -> Arrays:
         """Return the arrays that hold the statistics and the pending asks."""
-        self._settle()
-        asks = list(self._asked.values())
-        return {
-            "stats": self._table.stats,
-            "order": self._order,
-            "asked_arms": np.array([arm for arm, _ in asks], dtype=np.int64),
-            "asked_times": np.array([times for _, times in asks], dtype=np.int64),
-        }
+        asks = self._ask_arrays()  # which makes the last one pending
+        return {"stats": self._table.stats, "order": self._order, **asks}
 
     def _set_table(self, arrays: Arrays, size: int, keys: list[Any]) -> None:
         """Undo `_table_arrays`, checked."""
@@ -189,12 +173,7 @@ class FiniteAgent(Agent):
         table = Table(size, self._rule, 2 * self._log_horizon)
         if (stats[:, 1:3] < 0).any() or not np.array_equal(np.sort(order), np.arange(size)):
             raise ValueError("statistics or an order of arms that cannot be")
-        arms, times = arrays["asked_arms"], arrays["asked_times"]
-        if not (len(arms) == len(times) == len(keys)) or (arms < ELSEWHERE).any() or (arms >= size).any():
-            raise ValueError("pending asks of arms that do not exist")
-        if len(times) and times.min() < 1:
-            raise ValueError("pending asks made no times")
+        self._set_asks(arrays, keys, size)
         table.stats[:] = stats
         table.refresh()
-        self._table, self._order, self._last, self._lists = table, order.astype(np.intp), None, None
-        self._asked = {key: [int(a), int(t)] for key, a, t in zip(keys, arms, times, strict=True)}
+        self._table, self._order, self._lists = table, order.astype(np.intp), None

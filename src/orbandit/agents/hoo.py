@@ -20,7 +20,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_positive
 from orbandit._kernels import hoo as kernels
 from orbandit._kernels.hoo import COUNT, SUM
-from orbandit.agents.base import ELSEWHERE, Seed, as_stream
+from orbandit.agents.base import ELSEWHERE, Seed, as_means, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.spatial import SpatialAgent
 from orbandit.errors import InputError
@@ -257,7 +257,6 @@ class HOO(SpatialAgent):
     _means: tuple[Any, Rows] | None = None
 
     def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
-        """Play one Bernoulli round for each draw, compiled; the same as asking and telling that many times."""
         self._settle()
         played = np.empty(len(draws))
         done = 0
@@ -295,23 +294,18 @@ class HOO(SpatialAgent):
         known = self._means[1]
         new = np.arange(len(known.filled), len(self._cells))
         if len(new):
-            means = np.asarray(mean(self._cells.points(new)), dtype=np.float64)
-            if means.shape != new.shape or not ((means >= 0) & (means <= 1)).all():
-                raise InputError(f"the means of {len(new)} cells must be so many numbers in [0, 1], but got {means!r}.")
-            known.append(means)
+            known.append(as_means(mean(self._cells.points(new)), len(new)))
         return known.filled
 
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
-        self._settle()
+        asks = self._ask_arrays()  # which makes the last one pending
         settings = {**self._spatial_settings(), "nu": self._given[0], "rho": self._given[1]}
-        asks = list(self._asked.values())
         arrays = {
             "stats": self._stats,
             "parents": self._cells.parents,
             "children": self._cells.children,
             "asked": self._asked_points(),
-            "asked_cells": np.array([cell for cell, _ in asks], dtype=np.int64),
-            "asked_times": np.array([times for _, times in asks], dtype=np.int64),
+            **asks,
         }
         return settings, {"salt": self._salt}, arrays
 
@@ -323,14 +317,9 @@ class HOO(SpatialAgent):
         if (stats < 0).any() or (stats[:, SUM] > stats[:, COUNT]).any():
             raise ValueError("statistics that cannot be")
         self._cells.restore(parents, arrays["children"])
-        points, cells, times = arrays["asked"], arrays["asked_cells"], arrays["asked_times"]
-        if points.shape != (len(cells), self._space.dim) or cells.shape != times.shape:
-            raise ValueError("pending asks and their points do not match")
-        if len(cells) and not (cells.min() >= 0 and cells.max() < len(parents) and times.min() >= 1):
-            raise ValueError("pending asks of cells that do not exist")
-        self._open_asks()
-        for point, cell, count in zip(points, cells.tolist(), times.tolist(), strict=True):
-            self._asked[self._key(np.array(point))] = [cell, count]
+        self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], len(parents))
+        if any(cell == ELSEWHERE for cell, _ in self._asked.values()):
+            raise ValueError("pending asks of no cell")
         self._open(stats)
         self._mend_all()
 

@@ -6,7 +6,6 @@ Without a horizon the agent plans for epochs that double. Each has its own, fine
 to it, each at the point where it was observed.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,8 +32,27 @@ class MeshAgent(SpatialAgent, FiniteAgent):
     _arms: Mesh
     _told: list[tuple[Array, float, float]]
 
-    def __init__(self, seed: Seed, **settings: Any) -> None:
-        self._configure(**settings)
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        mesh: str | Mesh = "quotient",
+        delta: str | float = "auto",
+        seed: Seed = None,
+    ) -> None:
+        self._configure(
+            space=space,
+            group=group,
+            horizon=horizon,
+            lipschitz=lipschitz,
+            reward_range=reward_range,
+            mesh=mesh,
+            delta=delta,
+        )
         self._rng = as_stream(seed)
         self._told = []
         self._begin(self._make_mesh())
@@ -67,13 +85,13 @@ class MeshAgent(SpatialAgent, FiniteAgent):
     _meshes: tuple[str, ...] = ("quotient",)
     """The names of meshes that may be asked for."""
 
-    @abstractmethod
     def _reach_all(self, points: Array) -> tuple[npt.NDArray[np.int64], ArmArray]:
-        """Return (indptr, indices): the arms that learn from a reward at each point."""
+        """Return (indptr, indices): the arms that learn from a reward at each point; here, the nearest one."""
+        nearest = np.asarray(self._arms.nearest(points))
+        return np.arange(len(nearest) + 1), nearest.astype(np.int32)
 
-    @abstractmethod
     def _connect(self) -> None:
-        """Make what finds the arms that learn from a reward, and their lists."""
+        """Make what the agent needs besides the table, as lists of arms that learn from each other's rewards."""
 
     def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
         if isinstance(mesh, Mesh):
@@ -177,8 +195,12 @@ class MeshAgent(SpatialAgent, FiniteAgent):
     @property
     def _refines(self) -> bool:
         """Whether later epochs have other meshes."""
-        fixed = isinstance(self._mesh_setting, Mesh) or not isinstance(self._delta_setting, str)
-        return self._horizon is None and not fixed
+        return self._horizon is None and not self._is_fixed
+
+    @property
+    def _is_fixed(self) -> bool:
+        """Whether the settings leave one mesh only, whatever the horizon."""
+        return isinstance(self._mesh_setting, Mesh) or not isinstance(self._delta_setting, str)
 
     def _observe_elsewhere(self, point: Any, value: float, released: float) -> None:
         super()._observe_elsewhere(point, value, released)

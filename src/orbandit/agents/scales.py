@@ -14,6 +14,7 @@ import math
 from orbandit.errors import InputError, MeshTooLargeError
 from orbandit.groups import Group, Trivial
 from orbandit.meshes import Mesh, net, quotient_net
+from orbandit.meshes.nets import log_least_size
 from orbandit.spaces import Space
 
 MANY = 10_000
@@ -37,7 +38,7 @@ def measured_net(space: Space, group: Group | None, n: int, scale: float) -> Mes
 
     def affordable(delta: float) -> Mesh | None:
         most = n * min(1.0, scale * delta) ** 2 / math.log(max(n, 2))  # rewards differ by 1 at most
-        if _least_size(space, symmetry, delta) > most:
+        if most < 1 or log_least_size(space, symmetry, delta) > math.log(most):
             return None
         try:
             mesh = quotient_net(space, symmetry, delta) if group else net(space, delta)
@@ -55,12 +56,3 @@ def measured_net(space: Space, group: Group | None, n: int, scale: float) -> Mes
         else:
             best, coarse = mesh, delta
     return best
-
-
-def _least_size(space: Space, group: Group, delta: float) -> float:
-    """Return a bound on how many balls of radius delta cover the orbit space, by its volume; 0 if it is not known."""
-    if group.order == math.inf or not 0 < space.volume < math.inf:
-        return 0.0
-    d = space.intrinsic_dim
-    ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(delta)
-    return math.exp(min(700.0, math.log(space.volume) - math.log(group.order) - ball))

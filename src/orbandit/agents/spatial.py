@@ -6,8 +6,9 @@ import numpy as np
 
 from orbandit._checks import Array, as_point, as_positive
 from orbandit.agents.base import Agent
-from orbandit.errors import InputError, InputTypeError
+from orbandit.errors import InputError
 from orbandit.groups import Group
+from orbandit.groups.base import check_fit
 from orbandit.spaces import Space
 
 
@@ -22,12 +23,7 @@ class SpatialAgent(Agent):
 
     def _configure_space(self, space: Space, group: Group | None, lipschitz: float) -> None:
         """Check and keep where points live; the range of rewards must be known."""
-        if not isinstance(space, Space) or not isinstance(group, Group | None):
-            raise InputTypeError(
-                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
-            )
-        if group is not None and not group.preserves(space):
-            raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+        check_fit(space, group)
         self._space, self._group = space, group
         self._lipschitz = as_positive(lipschitz, "lipschitz")
         self._scale = self._lipschitz / self._span

@@ -10,16 +10,10 @@ representatives only, and delta = (log n / (n |G|))^(1/(d+2)), as in UniformMesh
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
-from orbandit._checks import Array
-from orbandit._kernels.arms import ArmArray
-from orbandit.agents.base import Seed
 from orbandit.agents.on_mesh import MeshAgent
 from orbandit.agents.table import UCB
-from orbandit.groups import Group
 from orbandit.meshes import Mesh
-from orbandit.spaces import Space
 
 
 @final
@@ -62,29 +56,6 @@ class UniformMesh(MeshAgent):
     (1, True)
     """
 
-    def __init__(
-        self,
-        space: Space,
-        group: Group | None = None,
-        *,
-        horizon: int | None = None,
-        lipschitz: float = 1.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        mesh: str | Mesh = "quotient",
-        delta: str | float = "auto",
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            seed,
-            space=space,
-            group=group,
-            horizon=horizon,
-            lipschitz=lipschitz,
-            reward_range=reward_range,
-            mesh=mesh,
-            delta=delta,
-        )
-
     _rule = UCB
 
     @property
@@ -100,10 +71,3 @@ class UniformMesh(MeshAgent):
         folds = self._group.fold(mesh.points).round(9 - int(np.floor(np.log10(self._space.diameter))))
         first = np.sort(np.unique(folds, axis=0, return_index=True)[1])
         return mesh if len(first) == len(mesh) else Mesh(mesh.points[first], mesh.delta, mesh.space, mesh.group)
-
-    def _reach_all(self, points: Array) -> tuple[npt.NDArray[np.int64], ArmArray]:
-        nearest = np.asarray(self._arms.nearest(points))
-        return np.arange(len(nearest) + 1), nearest.astype(np.int32)
-
-    def _connect(self) -> None:
-        """Rewards are not shared: there is nothing to list."""

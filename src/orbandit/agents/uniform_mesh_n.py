@@ -11,12 +11,8 @@ maps to itself this is the same algorithm, since every statistic is constant on 
 
 from typing import final
 
-from orbandit.agents.base import Seed
 from orbandit.agents.sharing import SharingAgent
 from orbandit.agents.table import UCB
-from orbandit.groups import Group
-from orbandit.meshes import Mesh
-from orbandit.spaces import Space
 
 
 @final
@@ -52,26 +48,3 @@ class UniformMeshN(SharingAgent):
     """
 
     _rule = UCB
-
-    def __init__(
-        self,
-        space: Space,
-        group: Group | None = None,
-        *,
-        horizon: int | None = None,
-        lipschitz: float = 1.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        mesh: str | Mesh = "quotient",
-        delta: str | float = "auto",
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            seed,
-            space=space,
-            group=group,
-            horizon=horizon,
-            lipschitz=lipschitz,
-            reward_range=reward_range,
-            mesh=mesh,
-            delta=delta,
-        )

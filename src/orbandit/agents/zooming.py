@@ -18,15 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit._kernels.arms import COUNT, ArmArray
+from orbandit._kernels.arms import COUNT
 from orbandit._kernels.zooming import play_zooming, shrink
-from orbandit.agents.base import ELSEWHERE, Agent, Seed
+from orbandit.agents.base import ELSEWHERE, Agent
 from orbandit.agents.on_mesh import MeshAgent
 from orbandit.agents.table import ZOOM
 from orbandit.errors import MeshTooLargeError
-from orbandit.groups import Group, Trivial
+from orbandit.groups import Trivial
 from orbandit.meshes import Mesh
-from orbandit.spaces import Space
 
 MOST = 4096
 """Most points of the net that stands for the space."""
@@ -58,29 +57,6 @@ class Zooming(MeshAgent):
     True
     """
 
-    def __init__(
-        self,
-        space: Space,
-        group: Group | None = None,
-        *,
-        horizon: int | None = None,
-        lipschitz: float = 1.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        mesh: str | Mesh = "quotient",
-        delta: str | float = "auto",
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            seed,
-            space=space,
-            group=group,
-            horizon=horizon,
-            lipschitz=lipschitz,
-            reward_range=reward_range,
-            mesh=mesh,
-            delta=delta,
-        )
-
     _rule = ZOOM
 
     def active(self) -> npt.NDArray[np.bool_]:
@@ -98,7 +74,7 @@ class Zooming(MeshAgent):
     def _make_mesh(self) -> Mesh:
         """Return a net twice as fine as the rule says, or as fine as the number of points allows."""
         coarse = super()._make_mesh()
-        if isinstance(self._mesh_setting, Mesh) or not isinstance(self._delta_setting, str):
+        if self._is_fixed:
             return coarse
         delta = coarse.delta / 2
         while delta < coarse.delta:
@@ -110,10 +86,6 @@ class Zooming(MeshAgent):
                 return fine
             delta *= 1.2
         return coarse
-
-    def _reach_all(self, points: Array) -> tuple[npt.NDArray[np.int64], ArmArray]:
-        nearest = np.asarray(self._arms.nearest(points))
-        return np.arange(len(nearest) + 1), nearest.astype(np.int32)
 
     def _connect(self) -> None:
         """Make the balls of the active arms, and activate others until all points are covered."""

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_count
-from orbandit.agents import HOO, Agent
-from orbandit.agents.finite import FiniteAgent
+from orbandit.agents import Agent
 from orbandit.agents.listed import ListedAgent
 from orbandit.errors import InputError, InputTypeError
 from orbandit.problems import Bernoulli, Problem
@@ -164,13 +163,13 @@ def _run(
 
 def _is_compiled(player: Any, problem: Problem) -> bool:
     """Tell whether the loop is compiled: Bernoulli rewards, all of which the agent takes."""
-    if not isinstance(player, FiniteAgent | HOO) or not isinstance(getattr(problem, "noise", None), Bernoulli):
+    if not isinstance(player, Agent) or not isinstance(getattr(problem, "noise", None), Bernoulli):
         return False
     (low, high), (least, largest) = player.reward_range, problem.noise.reward_range
     return low <= least and largest <= high
 
 
-def _play_compiled(player: FiniteAgent | HOO, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:
+def _play_compiled(player: Agent, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:
     """Play rounds in a compiled loop, and return the means of the points played."""
     return player._play(problem.mean, rng.random(rounds))
 

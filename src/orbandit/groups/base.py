@@ -319,6 +319,14 @@ class Group(Recipe, ABC):
         return close_points(point, self.generators, tolerance, limit)
 
 
+def check_fit(space: object, group: object) -> None:
+    """Refuse what is no space or no group, and a group that does not preserve the space; None is no symmetry."""
+    if not isinstance(space, Space) or not isinstance(group, Group | None):
+        raise InputTypeError(f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}.")
+    if group is not None and not group.preserves(space):
+        raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+
+
 def _shown(order: int | float) -> str:
     if order == math.inf:
         return "infinitely many"

@@ -22,6 +22,7 @@ import numpy as np
 from orbandit._checks import Array, as_positive
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group, Trivial
+from orbandit.groups.base import check_fit
 from orbandit.meshes.lattices import box_cells, cell_volume, centred_lattices, lattice_points
 from orbandit.meshes.mesh import Mesh
 from orbandit.meshes.region import Region
@@ -90,8 +91,7 @@ def quotient_net(space: Space, group: Group, delta: float, lattice: str = "best"
     """
     if not isinstance(group, Group):
         raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}; use `net` for no symmetry.")
-    if isinstance(space, Space) and not group.preserves(space):
-        raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+    check_fit(space, group)
     return _fewest(space, group, delta, lattice)
 
 
@@ -126,17 +126,25 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
 
 
 def _check_size(space: Space, group: Group, delta: float) -> None:
-    """Refuse a mesh that must be too large: its balls have at least the volume of the orbit space."""
-    if not group._fold_support.all() or not 0 < space.volume < math.inf:
-        return  # the volume of the folds is not known; lattices have a limit of their own
-    d = space.intrinsic_dim
-    ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(delta)
-    least = math.log(space.volume) - math.log(group.order) - ball
+    """Refuse a mesh that must be too large."""
+    least = log_least_size(space, group, delta)
     if least > math.log(LIMIT):
         raise MeshTooLargeError(
             f"a mesh of {space!r} with delta={delta:.3g} has at least 10^{least / math.log(10):.1f} points, more "
             f"than the {LIMIT:,} that are attempted; use a larger `delta`, or a larger group."
         )
+
+
+def log_least_size(space: Space, group: Group, delta: float) -> float:
+    """Return the logarithm of how many points a net has at least: its balls have the volume of the orbit space.
+
+    Minus infinity if the volume of the folds is not known.
+    """
+    if not group._fold_support.all() or not 0 < space.volume < math.inf:
+        return -math.inf
+    d = space.intrinsic_dim
+    ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(delta)
+    return math.log(space.volume) - math.log(group.order) - ball
 
 
 def _candidates(

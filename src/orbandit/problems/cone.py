@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_point, as_positive, frozen
-from orbandit.errors import InputError, InputTypeError
+from orbandit.errors import InputError
 from orbandit.groups import Group, Trivial
+from orbandit.groups.base import check_fit
 from orbandit.problems.base import Problem
 from orbandit.spaces import Space
 
@@ -46,12 +47,7 @@ class Cone(Problem):
         height: float = 0.95,
         lipschitz: float = 1.0,
     ) -> None:
-        if not isinstance(space, Space) or not isinstance(group, Group | None):
-            raise InputTypeError(
-                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
-            )
-        if group is not None and not group.preserves(space):
-            raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+        check_fit(space, group)
         self._peak = frozen(as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak):
             raise InputError(f"`peak` must lie in {space!r}, but got {self._peak.tolist()}.")

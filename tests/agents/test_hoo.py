@@ -7,6 +7,7 @@ import pytest
 
 import naive
 import orbandit as ob
+from orbandit._kernels import hoo as kernels
 from orbandit.agents.hoo import preferences
 from orbandit.meshes.cells import CellTree
 
@@ -25,10 +26,14 @@ PLACES = {
 }
 
 
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize("place", PLACES)
-def test_it_plays_the_published_algorithm(place):
+def test_it_plays_the_published_algorithm(place, compiled, monkeypatch):
     space, group = PLACES[place]
-    n = 250
+    n = 250 if compiled else 60
+    for name in ("follow", "bound", "add", "mend_all", "play_hoo"):
+        if not compiled:
+            monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
     agent = A.HOO(space, group, horizon=n, seed=3)
     tree = CellTree(space, group)  # the twin's own, grown cell by cell
     names = {1: 0}  # code -> cell

@@ -24,6 +24,9 @@ from orbandit.errors import InputError, InputTypeError
 Seed = RandomLike | None
 """What seeds an agent's stream: an int, a SeedSequence, a Generator to draw from, or None for a fresh one."""
 
+Means = Callable[[npt.NDArray[Any]], Array]
+"""Returns the mean rewards of a batch of points, or of arms."""
+
 ELSEWHERE = -1
 """The handle of a point that was not asked for, or of arms that are no more."""
 
@@ -187,15 +190,35 @@ class Agent(ABC):
         """Add to the pending observations of what an ask will inform."""
 
     @abstractmethod
-    def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
-        """Play one Bernoulli round for each draw, compiled; return the means of the points played.
-
-        The reward is 1 if the draw is below the mean. The same as asking and telling that many times.
-        """
+    def _play_some(self, mean: Means, draws: Array) -> Array:
+        """Play rounds in a compiled loop, as `_play` does, until something is due; return the means played."""
 
     @abstractmethod
     def _next_epoch(self) -> None:
         """Take up the new horizon `_goal`, keeping all observations."""
+
+    def _play(self, mean: Means, draws: Array) -> Array:
+        """Play one Bernoulli round for each draw, compiled; return the means of the points played.
+
+        The reward is 1 if the draw is below the mean. The same as asking and telling that many times.
+        """
+        self._settle()
+        played = np.empty(len(draws))
+        done = 0
+        while True:
+            stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
+            some = self._play_some(mean, draws[done:stop])
+            played[done : done + len(some)] = some
+            done += len(some)
+            self._rounds += len(some)
+            if self._rounds >= self._goal:
+                self._advance()
+            self._review()
+            if done == len(draws):
+                return played
+
+    def _review(self) -> None:  # noqa: B027 - a hook that few agents need
+        """Do what is due after some rounds."""
 
     def _open_asks(self) -> None:
         """Start without any ask."""

@@ -5,7 +5,6 @@ counts as an observation in the confidence radius, though not in the mean.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels.arms import COLUMNS, ArmArray
-from orbandit.agents.base import ELSEWHERE, Agent, as_means
+from orbandit.agents.base import ELSEWHERE, Agent, Means, as_means
 from orbandit.agents.files import Arrays
 from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.table import Table
@@ -112,29 +111,9 @@ class FiniteAgent(Agent):
         self._table.width = 2 * self._log_horizon
         self._table.refresh()
 
-    def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
-        self._settle()
-        played = np.empty(len(draws))
-        done = 0
-        while True:
-            stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
-            self._prepare()
-            some = self._play_some(mean, draws[done:stop])
-            played[done : done + len(some)] = some
-            done += len(some)
-            self._rounds += len(some)
-            if self._rounds >= self._goal:
-                self._advance()
-            self._review()
-            if done == len(draws):
-                return played
-
-    def _play_some(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
-        """Play a compiled loop until something is due; return the means played."""
+    def _play_some(self, mean: Means, draws: Array) -> Array:
+        self._prepare()
         return self._table.play(self._lists, self._arm_means(mean), draws, self._low, self._span, self._quota)
-
-    def _review(self) -> None:
-        """Do what is due after some rounds."""
 
     @property
     def _quota(self) -> float:
@@ -150,7 +129,7 @@ class FiniteAgent(Agent):
 
     _means: tuple[Table, Any, Array] | None = None
 
-    def _arm_means(self, mean: Callable[[npt.NDArray[Any]], Array]) -> Array:
+    def _arm_means(self, mean: Means) -> Array:
         """Return the means of the arms by number, computed once for each set of arms."""
         if self._means is None or self._means[0] is not self._table or self._means[1] != mean:
             self._means = (self._table, mean, as_means(mean(self._points()), len(self._table)))

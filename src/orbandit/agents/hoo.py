@@ -11,7 +11,6 @@ a group, halves of cells that hold no representative are never made.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_positive
 from orbandit._kernels import hoo as kernels
 from orbandit._kernels.hoo import COUNT, SUM
-from orbandit.agents.base import ELSEWHERE, Seed, as_means, as_stream
+from orbandit.agents.base import ELSEWHERE, Means, Seed, as_means, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.spatial import SpatialAgent
 from orbandit.errors import InputError
@@ -256,38 +255,28 @@ class HOO(SpatialAgent):
 
     _means: tuple[Any, Rows] | None = None
 
-    def _play(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
-        self._settle()
-        played = np.empty(len(draws))
-        done = 0
-        while True:
-            stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
-            self._choose()
-            cells = self._cells
-            done_now = kernels.play_hoo(
-                self._bounds,
-                self._stats,
-                cells.children,
-                cells.parents,
-                cells.depths,
-                self._prefers,
-                self._widths,
-                self._width,
-                self.depth,
-                self._cell_means(mean),
-                draws[done:stop],
-                self._low,
-                self._span,
-                played[done:stop],
-            )
-            done += done_now
-            self._rounds += done_now
-            if self._rounds >= self._goal:
-                self._advance()
-            if done == len(draws):
-                return played
+    def _play_some(self, mean: Means, draws: Array) -> Array:
+        self._choose()  # makes the cells that this takes
+        cells, played = self._cells, np.empty(len(draws))
+        done = kernels.play_hoo(
+            self._bounds,
+            self._stats,
+            cells.children,
+            cells.parents,
+            cells.depths,
+            self._prefers,
+            self._widths,
+            self._width,
+            self.depth,
+            self._cell_means(mean),
+            draws,
+            self._low,
+            self._span,
+            played,
+        )
+        return played[:done]
 
-    def _cell_means(self, mean: Callable[[npt.NDArray[Any]], Array]) -> Array:
+    def _cell_means(self, mean: Means) -> Array:
         """Return the means of all cells, computed for those made since the last call."""
         if self._means is None or self._means[0] != mean:
             self._means = (mean, Rows(np.empty(0)))

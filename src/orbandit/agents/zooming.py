@@ -11,7 +11,7 @@ runs on X/G. The covering check is by a finite net: points are those of a quotie
 or as fine as 4,096 points allow.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit._kernels.arms import COUNT
 from orbandit._kernels.zooming import play_zooming, shrink
-from orbandit.agents.base import ELSEWHERE, Agent
+from orbandit.agents.base import ELSEWHERE, Agent, Means
 from orbandit.agents.on_mesh import MeshAgent
 from orbandit.agents.table import ZOOM
 from orbandit.errors import MeshTooLargeError
@@ -155,7 +155,7 @@ class Zooming(MeshAgent):
         super()._renew()
         self._connect()
 
-    def _play_some(self, mean: Callable[[npt.NDArray[Any]], Array], draws: Array) -> Array:
+    def _play_some(self, mean: Means, draws: Array) -> Array:
         played = np.empty(len(draws))
         stats, keys, heads, levels = self._table.arrays
         done = play_zooming(

@@ -3,6 +3,7 @@
 from orbandit.agents.base import Agent
 from orbandit.agents.elimination import SideObservationElimination
 from orbandit.agents.hoo import HOO
+from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.agents.orbit_ucb1 import OrbitUCB1
 from orbandit.agents.ucb1 import UCB1
 from orbandit.agents.ucbn import UCBN
@@ -15,6 +16,7 @@ __all__ = [
     "UCB1",
     "UCBN",
     "Agent",
+    "OrbitTree",
     "OrbitUCB1",
     "SideObservationElimination",
     "UniformMesh",

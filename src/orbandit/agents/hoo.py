@@ -24,7 +24,7 @@ from orbandit.agents.files import Arrays
 from orbandit.agents.spatial import SpatialAgent
 from orbandit.errors import InputError
 from orbandit.groups import Group
-from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows
+from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows, hashes
 from orbandit.spaces import Box, Space
 
 FIRST = 10
@@ -314,8 +314,5 @@ class HOO(SpatialAgent):
 
 
 def preferences(codes: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.int64]:
-    """Return for each cell which half wins a tie: a bit of a hash (splitmix64) of its code and the salt."""
-    mixed = codes * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return ((mixed >> np.uint64(31)) & np.uint64(1)).astype(np.int64)
+    """Return for each cell which half wins a tie: a bit of its hash."""
+    return (hashes(codes, salt) & np.uint64(1)).astype(np.int64)

@@ -203,6 +203,14 @@ class CellTree:
         return np.asarray(holds)
 
 
+def hashes(codes: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.uint64]:
+    """Return a number for each cell that looks random: a hash (splitmix64) of its code and the salt."""
+    mixed = codes * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
 def _all_sides(sides: Array) -> tuple[Array, Nodes]:
     """Return the sides of the cells of every depth, and the axis across which each is cut: the first of the longest."""
     table, cut = np.empty((DEEPEST + 2, len(sides))), []

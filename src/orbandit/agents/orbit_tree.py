@@ -1,0 +1,415 @@
+"""OrbitTree: cells over the orbits of a space, divided where rewards are high, each judged by all rewards nearby.
+
+    key(c) = m(c) + beta s(c) + alpha L radius(c)        play the point of the leaf with the largest key
+    divide the leading leaf when kappa s(c) < L radius(c): its noise is below its size
+
+m(c) and s(c) are the mean and the standard deviation of the reward at the point of cell c by kriging, from the rewards
+of the cells around it: a Gaussian model in which rewards vary by about L times the distance (a Matern-3/2 variogram, in
+`_kernels/orbit_tree.py`). A half of a cell so starts with what is known around it, and nothing is learnt twice. The
+tree is an adaptive discretisation as in S. Shekhar, T. Javidi, Gaussian process bandits with adaptive discretization,
+2018; with a group it covers the orbits only, and halves that hold no representative are never made.
+
+With guarantee="theory" the key is a confidence bound of all rewards in the cell and uses its own rewards only:
+
+    key(c) = min(key of the cell that c is a half of, mean + radius + L radius(c)),   divided when radius < L radius(c)
+
+with radius the lesser of Hoeffding's sqrt(w / 2 N) and the empirical Bernstein bound sqrt(2 V w / N) + 7 w / 3 (N - 1)
+(A. Maurer, M. Pontil, 2009), w = log 6 n^3, after N rewards with sample variance V.
+"""
+
+import math
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit._kernels import orbit_tree as kernels
+from orbandit._kernels.orbit_tree import CEILING, COLUMNS, COUNT, FOREIGN, LOG, NOISE, PENDING, SCALE, SPREAD, SQUARES, SUM
+from orbandit._kernels.tournament import levels_of, raise_all
+from orbandit.agents.base import ELSEWHERE, Means, Seed, as_means, as_stream
+from orbandit.agents.files import Arrays
+from orbandit.agents.spatial import SpatialAgent
+from orbandit.errors import InputError
+from orbandit.groups import Group
+from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows, hashes
+from orbandit.spaces import Space
+
+BETA = 0.66
+"""Weight of the standard deviation in the key, times sqrt(log n)."""
+ALPHA = 0.3
+"""Weight of the radius in the key."""
+KAPPA = 4.0
+"""How far the standard deviation must fall below the radius before a cell is divided."""
+STEEP, REACH = 1.0, 0.5
+"""The variogram: slopes in units of L, and the change of the mean over which slopes persist."""
+EXTRA = 5.0
+"""Rewards, half of them 0 and half 1, added to the mean of a cell for its variance."""
+BATCH = 0.05
+"""The part of its visits after which a cell is judged again."""
+
+TIE = 1e-9
+"""Priorities of cells are below this, and added to keys."""
+FIRST_CELLS = 8
+"""The tree starts with at least so many leaves."""
+AHEAD = 2
+"""Levels of cells made at a time, below every leaf with rewards."""
+PRIOR = 4.0
+"""Rewards with the largest variance there can be that are added to the pool of noise."""
+FIRST_REVIEW = 64
+"""All cells are judged again when the rounds reach this, and at every doubling."""
+
+
+@final
+class OrbitTree(SpatialAgent):
+    """The adaptive agent for real use: few samples, any space and group, fast enough for millions of rounds.
+
+    Parameters
+    ----------
+    space, group, horizon, reward_range, seed
+        As for `UniformMesh`; ties go to priorities that the seed gives each cell.
+    lipschitz : float, optional
+        The Lipschitz constant of the mean reward, or None if it is not known. Then it is learnt: from the squared
+        differences of the rewards of cells and the cells above them, less their noise (the variogram's moment estimate;
+        G. Matheron, Principles of geostatistics, 1963), again at every doubling of the rounds. S. Bubeck, G. Stoltz,
+        J. Y. Yu, Lipschitz bandits without the Lipschitz constant, 2011, estimate it from rewards too, once.
+    guarantee : "theory", optional
+        Use confidence bounds that hold instead of the tuned default; takes more rewards, and `lipschitz` must be given.
+
+    Notes
+    -----
+    Under guarantee="theory", if the mean is invariant and `lipschitz` right: with probability at least 1 - 1/n, in all
+    rounds, every key bounds all rewards in its cell, and every point played is within 4 L radius(parent) of the best
+    reward, for parent the cell that its own is a half of. A cell is played at most 1 + w / 2 (L radius)^2 times, so the
+    regret is at most a constant times the least over r of n r + sum of C(r') w / r' over r' = r, 2 r, 4 r, ..., with
+    C(r') the number of cells of L radius about r' that are within 4 r' of the best: n^((z + 1) / (z + 2)) up to
+    logarithms for the zooming dimension z of X/G. Rewards told of points that were not asked for count with twice the
+    radius. The default has no such bound: its constants were chosen on random problems (docs/orbit_tree.md).
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> space, group = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
+    >>> cone = ob.problems.Cone(space, group, peak=[0.2, 0.5, 0.8])
+    >>> tree = ob.simulate(ob.agents.OrbitTree, cone, horizon=10_000, seeds=4)
+    >>> mesh = ob.simulate(ob.agents.UniformMesh, cone, horizon=10_000, seeds=4)
+    >>> bool(tree.regret[:, -1].mean() < 0.5 * mesh.regret[:, -1].mean())
+    True
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float | None = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        guarantee: Literal["theory"] | None = None,
+        seed: Seed = None,
+    ) -> None:
+        self._configure(
+            space=space,
+            group=group,
+            horizon=horizon,
+            lipschitz=lipschitz,
+            reward_range=reward_range,
+            guarantee=guarantee,
+        )
+        self._rng = as_stream(seed)
+        self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
+        self._open_asks()
+        self._begin()
+
+    def _configure(
+        self,
+        *,
+        space: Space,
+        group: Group | None,
+        lipschitz: float | None,
+        guarantee: Literal["theory"] | None,
+        **common: Any,
+    ) -> None:
+        self._configure_common(**common)
+        if guarantee is not None and guarantee != "theory":
+            raise InputError(f"`guarantee` must be \"theory\" or None, but got {guarantee!r}.")
+        if lipschitz is None and guarantee is not None:
+            raise InputError("guarantee='theory' needs `lipschitz`, but got None; pass the constant of the mean reward.")
+        self._guarantee = guarantee
+        self._is_learning = lipschitz is None
+        self._configure_space(space, group, self._span / (space.diameter / 2) if lipschitz is None else lipschitz)
+        self._cells = CellTree(space, group)
+        self._radii = np.array([self._cells.diameter(depth) / 2 for depth in range(DEEPEST + 1)])
+        self._work = kernels.workspace()
+        self._set_rules()
+
+    def _set_rules(self) -> None:
+        log = self._log_horizon
+        if self._guarantee is None:
+            rules = [BETA * math.sqrt(log), ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0]
+        else:
+            rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, math.log(6) + 3 * log]
+        self._rules = np.array(rules)
+
+    @property
+    def n_arms(self) -> int:
+        """Number of leaves, the cells to choose from now."""
+        return int(self._live.sum())
+
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward, as given or as learnt so far."""
+        return float(self._pool[SCALE]) * self._span
+
+    @property
+    def guarantee(self) -> str | None:
+        """Which keys are used."""
+        return self._guarantee
+
+    def recommend(self) -> Array:
+        """Return the point of the cell whose reward is surely the largest, by the estimate less its uncertainty."""
+        known = np.flatnonzero(self._stats[:, COUNT] > 0)
+        if not len(known):
+            return self._point(int(self._heads[self._levels[-2]]))
+        low = [self._lower(int(node)) for node in known]
+        return self._point(int(known[int(np.argmax(low))]))
+
+    def estimate(self, point: Any) -> float:
+        """Return the mean reward to expect at a point, by all that is known around it; NaN if nothing is known."""
+        inside = self._inside(point)
+        if not (self._stats[:, COUNT] > 0).any():
+            return math.nan
+        return float(self._unscaled(kernels.krige(self._tree, self._cells.place(inside[None])[0])[0]))
+
+    def _lower(self, node: int) -> float:
+        if self._guarantee is None:
+            mean, spread = kernels.krige(self._tree, self._places[node])
+            return mean - spread
+        count = self._stats[node, COUNT]
+        return float(self._stats[node, SUM] / count - kernels.confidence(self._tree, node, count))
+
+    def _choose(self) -> int:
+        while (node := kernels.choose(self._tree, DEEPEST)) < 0:
+            self._grow(-1 - node)
+        return node
+
+    def _point(self, handle: int) -> Array:
+        return np.array(self._cells.points(np.array([handle]))[0]) + 0.0
+
+    def _nearest(self, point: Any) -> int:
+        """Return the leaf that holds a point."""
+        place, node = self._cells.place(self._inside(point)[None])[0], 0
+        while self._keys[node] == -np.inf:
+            node = self._cells.child(node, place)
+        return node
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        node = handle if handle != ELSEWHERE else self._nearest(point)
+        kernels.observe(self._tree, node, value, released, float(handle == ELSEWHERE))
+        if handle == ELSEWHERE:
+            self._divide_ripe(node)
+        self._judge_if_due(self._rounds + 1)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        kernels.expect(self._tree, handle, amount)
+
+    def _divide_ripe(self, node: int) -> None:
+        """Divide a leaf that rewards from elsewhere say enough of, whether it leads or not."""
+        if kernels.is_ripe(self._tree, node, DEEPEST):
+            self._divide(node)
+
+    def _divide(self, node: int) -> None:
+        if self._cells.children[node, 0] == UNKNOWN:
+            self._grow(node)
+        kernels.divide(self._tree, node)
+
+    def _next_epoch(self) -> None:
+        """Take up the new horizon: all keys change, the cells stay."""
+        self._set_rules()
+        self._assemble()
+        self._judge_all()
+
+    def _judge_if_due(self, rounds: int) -> None:
+        """Judge all cells anew when the rounds have doubled: what is known of cells that never led is old."""
+        if rounds >= FIRST_REVIEW and rounds & (rounds - 1) == 0:
+            self._judge_all()
+
+    def _judge_all(self) -> None:
+        kernels.review(self._tree, self._scale if self._is_learning else 0.0)
+
+    def _begin(self) -> None:
+        """Start with the first leaves."""
+        stats = np.zeros((1, COLUMNS))
+        if self._guarantee is not None:  # no bound is larger than that after one reward of 1
+            stats[0, CEILING] = 1 + math.sqrt(self._rules[LOG] / 2) + self._scale * self._radii[0]
+        self._open(stats, np.array([9.0]), np.array([0.0, self._scale, PRIOR, PRIOR]))
+        leaves = [0]
+        while leaves and self.n_arms < FIRST_CELLS:
+            for node in leaves:
+                self._divide(node)
+            leaves = [int(half) for node in leaves for half in self._cells.children[node] if half >= 0]
+
+    def _grow(self, node: int) -> None:
+        """Make the halves of a cell, and of other leaves with rewards, and their halves, ahead of need."""
+        wanted = (self._cells.children[:, 0] == UNKNOWN) & (self._stats[:, COUNT] > 0)
+        wanted[node] = True
+        nodes = np.flatnonzero(wanted)
+        for _ in range(AHEAD):
+            first = len(self._cells)
+            self._cells.grow(nodes, DEEPEST)
+            nodes = np.arange(first, len(self._cells))
+        self._rows["stats"].append(np.zeros((len(self._cells) - len(self._stats), COLUMNS)))
+        self._extend()
+
+    def _open(self, stats: Array, keys: Array, pool: Array) -> None:
+        """Take up the statistics and the keys of the cells there are, and what is known of them together."""
+        dim = len(self._cells.sides(0))
+        self._pool = pool
+        self._rows = {
+            "stats": Rows(stats),
+            "places": Rows(np.empty((0, dim))),
+            "boxes": Rows(np.empty((0, 2, dim))),
+            "ties": Rows(np.empty(0)),
+        }
+        self._set_keys(keys)
+        self._extend()
+        for node in np.flatnonzero(stats[:, [COUNT, PENDING]].any(axis=1)):
+            kernels.enter(self._tree, node)
+
+    def _extend(self) -> None:
+        """Make what belongs to new cells: places, empty boxes, ties, room in the tournament."""
+        new = np.arange(len(self._places), len(self._cells))
+        empty = np.empty((len(new), 2, self._places.shape[1]))
+        empty[:, 0], empty[:, 1] = np.inf, -np.inf
+        self._rows["places"].append(self._cells.place(self._cells.points(new)))
+        self._rows["boxes"].append(empty)
+        self._rows["ties"].append(hashes(self._cells.codes[new], self._salt) * (TIE / 2.0**64))
+        if len(self._cells) > self._room:
+            self._set_keys(self._keys[: self._room])
+        self._assemble()
+
+    def _set_keys(self, keys: Array) -> None:
+        """Make the tournament of some keys, with room for more."""
+        self._room = 2 * len(self._cells)
+        self._levels = levels_of(self._room)
+        self._keys = np.full(self._levels[-1], -np.inf)
+        self._keys[: len(keys)] = keys
+        self._heads = np.zeros(self._levels[-1], dtype=np.int64)
+        self._heads[: self._room] = np.arange(self._room)
+        raise_all(self._keys, self._heads, self._levels)
+
+    def _assemble(self) -> None:
+        """Put together what the kernels work on; it is good until cells are made or the rules change."""
+        self._tree = kernels.Tree(
+            self._stats,
+            self._places,
+            self._rows["boxes"].filled,
+            self._cells.children,
+            self._cells.parents,
+            self._cells.depths,
+            self._radii,
+            self._rows["ties"].filled,
+            self._keys,
+            self._heads,
+            self._levels,
+            self._rules,
+            self._pool,
+            *self._work,
+        )
+
+    @property
+    def _stats(self) -> Array:
+        """The statistics of each cell."""
+        return self._rows["stats"].filled
+
+    @property
+    def _places(self) -> Array:
+        """The fold of the point of each cell, in the frame of the tree."""
+        return self._rows["places"].filled
+
+    @property
+    def _live(self) -> npt.NDArray[np.bool_]:
+        """Which cells are leaves."""
+        return self._keys[: len(self._cells)] > -np.inf
+
+    _means: tuple[Any, Rows] | None = None
+
+    def _play_some(self, mean: Means, draws: Array) -> Array:
+        self._choose()  # makes the cells that this takes
+        due = max(FIRST_REVIEW, 1 << self._rounds.bit_length())
+        played = np.empty(min(len(draws), due - self._rounds))
+        known = self._cell_means(mean)
+        done = kernels.play_tree(self._tree, DEEPEST, known, draws[: len(played)], self._low, self._span, played)
+        self._judge_if_due(self._rounds + done)
+        return played[:done]
+
+    def _cell_means(self, mean: Means) -> Array:
+        """Return the means of all cells, computed for those made since the last call."""
+        if self._means is None or self._means[0] != mean:
+            self._means = (mean, Rows(np.empty(0)))
+        known = self._means[1]
+        new = np.arange(len(known.filled), len(self._cells))
+        if len(new):
+            known.append(as_means(mean(self._cells.points(new)), len(new)))
+        return known.filled
+
+    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
+        asks = self._ask_arrays()  # which makes the last one pending
+        settings = {**self._spatial_settings(), "guarantee": self._guarantee}
+        if self._is_learning:
+            settings["lipschitz"] = None
+        arrays = {
+            "stats": self._stats,
+            "keys": self._keys[: len(self._cells)],
+            "pool": self._pool,
+            "parents": self._cells.parents,
+            "children": self._cells.children,
+            "asked": self._asked_points(),
+            **asks,
+        }
+        return settings, {"salt": self._salt}, arrays
+
+    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._salt = int(state["salt"]) % 2**64
+        self._set_rules()
+        stats, keys, pool, parents = arrays["stats"], arrays["keys"], arrays["pool"], arrays["parents"]
+        self._cells.restore(parents, arrays["children"])
+        _check_state(stats, keys, pool, self._cells.children)
+        self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], len(parents))
+        if any(cell == ELSEWHERE for cell, _ in self._asked.values()):
+            raise ValueError("pending asks of no cell")
+        self._open(stats, keys, pool)
+
+
+def _check_state(stats: Array, keys: Array, pool: Array, children: npt.NDArray[np.int64]) -> None:
+    """Refuse statistics that no tree can have."""
+    size = len(children)
+    if stats.shape != (size, COLUMNS) or keys.shape != (size,) or pool.shape != (4,):
+        raise ValueError(f"statistics of shape {stats.shape} and {keys.shape} for {size} cells")
+    if not (stats.dtype == keys.dtype == pool.dtype == np.float64):
+        raise ValueError("statistics of another type")
+    spread = stats[:, SPREAD]
+    if not np.isfinite(np.delete(stats, SPREAD, axis=1)).all() or not (spread >= 0).all() or not (keys < np.inf).all():
+        raise ValueError("statistics that are no numbers")
+    counts, sums = stats[:, COUNT], stats[:, SUM]
+    visits = counts + stats[:, PENDING]
+    proper = (
+        (stats[:, [SUM, COUNT, PENDING, SQUARES, FOREIGN]] >= 0).all()
+        and (sums <= counts).all()
+        and (stats[:, SQUARES] <= sums + 1e-9 * counts).all()
+        and (stats[visits > 0, NOISE] > 0).all()
+        and np.isfinite(pool).all()
+        and (pool > 0)[1:].all()
+    )
+    if not proper:
+        raise ValueError("statistics that cannot be")
+    reached = np.zeros(size, dtype=bool)
+    reached[0] = True
+    for node in np.flatnonzero(keys == -np.inf):
+        halves = children[node][children[node] >= 0]
+        if reached[node]:
+            if not len(halves):
+                raise ValueError("a cell that is neither a leaf nor divided")
+            reached[halves] = True
+    if (~reached & ((visits > 0) | (keys > -np.inf))).any():
+        raise ValueError("leaves below leaves")

@@ -44,6 +44,13 @@ AGENTS = {
     "HOO S3": on(A.HOO, CUBE, S3),
     "HOO simplex": on(A.HOO, S.Simplex(3), S3, nu=2.0, rho=0.8),
     "HOO turbines": on(A.HOO, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2)),
+    "OrbitTree": on(A.OrbitTree, SQUARE),
+    "OrbitTree S3": on(A.OrbitTree, CUBE, S3),
+    "OrbitTree unknown": on(A.OrbitTree, CUBE, G.CyclicShift(3), lipschitz=None),
+    "OrbitTree theory": on(A.OrbitTree, CUBE, S3, guarantee="theory"),
+    "OrbitTree simplex": on(A.OrbitTree, S.Simplex(3), S3),
+    "OrbitTree turbines": on(A.OrbitTree, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2)),
+    "OrbitTree O(2)": on(A.OrbitTree, S.Ball(4), G.Orthogonal(2, 2)),
     "elimination": on(A.SideObservationElimination, S.Box(0.0, 1.0, dim=1)),
     "elimination S2": on(A.SideObservationElimination, SQUARE, G.Symmetric(2)),
 }
@@ -51,6 +58,10 @@ AGENTS = {
 
 def is_listed(agent):
     return not hasattr(agent, "space")
+
+
+def is_tree(agent):
+    return isinstance(agent, A.HOO | A.OrbitTree)
 
 
 def any_points(agent, size, seed):
@@ -79,21 +90,24 @@ def means_at(agent, points):
 
 
 def state(agent):
-    """Everything an agent knows, for comparisons bit for bit."""
+    """Everything an agent knows, for comparisons bit for bit, with what it would play next worked out."""
+    agent._settle()
+    following = agent._choose()
     settings, scalars, arrays = agent._frozen()
     stream = repr(agent._rng.bit_generator.state)
     frozen = {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
-    following = agent._follow() if isinstance(agent, A.HOO) else agent._table.leader
     return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, following
 
 
 def stats(agent):
     """The sums, counts and pending observations of arms or cells."""
-    return (agent._stats if isinstance(agent, A.HOO) else agent._table.stats)[:, :3]
+    return (agent._stats if is_tree(agent) else agent._table.stats)[:, :3]
 
 
 def summary(agent):
     """What is known of arms, or of all cells together."""
+    if isinstance(agent, A.OrbitTree):
+        return stats(agent).sum(axis=0)
     return stats(agent)[:1] if isinstance(agent, A.HOO) else np.column_stack([agent.counts(), agent.means()])
 
 

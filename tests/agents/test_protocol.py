@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import AGENTS, any_points, is_listed, last_ask, mean_at, means_at, play, state, stats, summary
+from agent_cases import AGENTS, any_points, is_listed, is_tree, last_ask, mean_at, means_at, play, state, stats, summary
 from orbandit.errors import InputError, InputTypeError
 
 every = pytest.mark.parametrize("name", AGENTS)
@@ -80,8 +80,8 @@ def test_pending_asks_count_as_pulls(name):
     assert len(batch) == k
     seen = stats(agent)[:, 2]
     assert seen.sum() >= k - 1
-    if isinstance(agent, ob.agents.HOO):
-        assert len(np.unique(batch, axis=0)) > k / 2  # cells with one nearest point of the space are told apart
+    if is_tree(agent):
+        assert len(np.unique(batch, axis=0)) >= k / 2  # cells may share a nearest point, or what is known
         return
     if not agent._table.alive.all():
         return  # few arms are active yet, and their balls hold everything
@@ -101,9 +101,9 @@ def test_pending_asks_count_as_pulls(name):
 def test_after_feedback_a_batch_still_spreads(name):
     agent = AGENTS[name](horizon=1000, seed=0)
     play(agent, 300, 0)
-    batch = agent.ask_batch(40)
-    best = max((batch == point).reshape(40, -1).all(axis=1).sum() for point in batch)
-    assert best < 40
+    batch = agent.ask_batch(200)
+    best = max((batch == point).reshape(200, -1).all(axis=1).sum() for point in batch)
+    assert best < 200
     for point in batch:
         agent.forget(point)
     assert (stats(agent)[:, 2] == 0).all()
@@ -114,8 +114,9 @@ def test_after_feedback_a_batch_still_spreads(name):
 def test_forgetting_undoes_an_ask(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     play(agent, 30, 0)
-    for point in agent.ask_batch(5):  # cells that were made for asks stay
-        agent.forget(point if not is_listed(agent) else int(point))
+    for _ in range(3):
+        for point in agent.ask_batch(5):  # cells that were made for asks stay
+            agent.forget(point if not is_listed(agent) else int(point))
     before = state(agent)
     points = [agent.ask() for _ in range(5)]
     for point in points[::-1]:
@@ -184,6 +185,8 @@ def test_bad_settings_are_refused(name):
         bad += [{"mesh": "qotient"}, {"mesh": 3}, {"delta": 0.0}, {"delta": "mesured"}, {"delta": -0.1}]
     if isinstance(agent, ob.agents.HOO):
         bad += [{"nu": 0.0}, {"rho": 1.0}, {"rho": -0.5}]
+    if isinstance(agent, ob.agents.OrbitTree):
+        bad += [{"guarantee": "practice"}, {"guarantee": True}, {"guarantee": "theory", "lipschitz": None}]
     for settings in bad:
         with pytest.raises((InputError, InputTypeError)):
             make(**{"horizon": 100, "seed": 0, **settings})
@@ -203,7 +206,7 @@ def test_recommending_and_reporting_change_nothing(name, horizon):
     assert 0 <= agent.estimate(point) <= 1
     repr(agent)
     assert state(agent) == before
-    if isinstance(agent, ob.agents.HOO):
+    if is_tree(agent):
         return
     agent.means(), agent.counts(), agent.upper_bounds()
     assert state(agent) == before
@@ -235,6 +238,10 @@ def test_every_arm_learns_from_itself(name):
         for cell in inner if name == "HOO" else []:  # with a group, centres may fold into other cells
             agent._add(cell, 0.5, 1.0, 0.0)
             assert cell in agent._path(agent._point(cell))
+        return
+    if isinstance(agent, ob.agents.OrbitTree):
+        leaves = np.flatnonzero(agent._live).tolist() if name == "OrbitTree" else []  # others fold, too
+        assert [agent._nearest(agent._point(leaf)) for leaf in leaves] == leaves
         return
     if agent._lists is not None:
         assert all(arm in agent._lists.of(arm) for arm in range(agent.n_arms))

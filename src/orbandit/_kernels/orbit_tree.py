@@ -27,11 +27,12 @@ import numpy as np
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.tournament import HeadArray, set_key
 
-SUM, COUNT, PENDING, SQUARES, FOREIGN, VALUE, NOISE, SPREAD, DUE, JUDGED, CEILING = range(11)
+SUM, COUNT, PENDING, SQUARES, FOREIGN, BELIEF, VALUE, NOISE, SPREAD, DUE, JUDGED, CEILING = range(12)
 """Columns of `stats`: sums and counts of rewards, asks pending, sums of squares, rewards of other points than the
-cell's own; the value and the noise that stand for the cell, its spread when it was judged, the visits after which it
-is judged again, when it was judged, and the least upper bound of the cells above it."""
-COLUMNS = 11
+cell's own, the mean that pending asks are expected to have; the value and the noise that stand for the cell, its spread
+when it was judged, the visits after which it is judged again, when it was judged, and the least upper bound of the
+cells above it."""
+COLUMNS = 12
 
 NOW, SCALE, RESIDUAL, FREEDOM = range(4)
 """What is known of all cells together: the number of changes, the Lipschitz constant, and of the pooled noise the sum
@@ -80,8 +81,8 @@ def variogram(squared: float, tree: Tree) -> float:
     squared *= tree.pool[SCALE] ** 2
     z = np.sqrt(3.0 * squared) / reach
     if z < 1e-4:
-        return steep * steep * squared
-    return 2.0 / 3.0 * (steep * reach) ** 2 * (1.0 - (1.0 + z) * np.exp(-z))
+        return float(steep * steep * squared)
+    return float(2.0 / 3.0 * (steep * reach) ** 2 * (1.0 - (1.0 + z) * np.exp(-z)))
 
 
 @compiled
@@ -183,19 +184,19 @@ def confidence(tree: Tree, node: int, visits: float) -> float:
         mean = tree.stats[node, SUM] / count
         variance = max(tree.stats[node, SQUARES] - count * mean * mean, 0.0) / (count - 1.0)
         radius = min(radius, np.sqrt(2.0 * variance * log / visits) + 7.0 * log / (3.0 * (visits - 1.0)))
-    return radius
+    return float(radius)
 
 
 @compiled
 def size_of(tree: Tree, node: int) -> float:
     """Return how far rewards in a cell may be from that at its point."""
-    return tree.pool[SCALE] * tree.radii[tree.depths[node]]
+    return float(tree.pool[SCALE] * tree.radii[tree.depths[node]])
 
 
 @compiled
 def bounded(tree: Tree, node: int, visits: float) -> float:
     """Return the upper confidence bound of all rewards in a cell, as if after so many visits."""
-    ceiling = tree.stats[node, CEILING]
+    ceiling = float(tree.stats[node, CEILING])
     if visits == 0.0:
         return ceiling
     count = tree.stats[node, COUNT]
@@ -203,7 +204,7 @@ def bounded(tree: Tree, node: int, visits: float) -> float:
     size = size_of(tree, node)
     if tree.stats[node, FOREIGN] > 0.0:  # rewards of points elsewhere in the cell
         size *= 2.0
-    return min(ceiling, mean + confidence(tree, node, visits) + size)
+    return min(ceiling, float(mean + confidence(tree, node, visits) + size))
 
 
 @compiled
@@ -243,7 +244,7 @@ def is_ripe(tree: Tree, node: int, deepest: int) -> bool:
     if tree.depths[node] >= deepest or tree.rules[KAPPA] * tree.stats[node, SPREAD] >= size_of(tree, node):
         return False
     lower, upper = tree.children[node, 0], tree.children[node, 1]
-    return lower == UNKNOWN or lower >= 0 or upper >= 0
+    return bool(lower == UNKNOWN or lower >= 0 or upper >= 0)
 
 
 @compiled
@@ -253,7 +254,7 @@ def choose(tree: Tree, deepest: int) -> int:
     A cell whose halves must be made first is returned as -1 - cell.
     """
     while True:
-        node = tree.heads[tree.levels[-2]]
+        node = int(tree.heads[tree.levels[-2]])
         if tree.stats[node, JUDGED] != tree.pool[NOW]:
             judge(tree, node)
             continue
@@ -282,9 +283,11 @@ def weigh(tree: Tree, node: int) -> None:
     row = tree.stats[node]
     visits = row[COUNT] + row[PENDING]
     if visits == 0.0:
+        row[BELIEF], row[VALUE], row[NOISE] = 0.0, 0.0, 0.0
         return
-    if row[COUNT] > 0.0:
-        row[VALUE] = row[SUM] / row[COUNT]
+    if row[PENDING] == 0.0:
+        row[BELIEF] = 0.0
+    row[VALUE] = (row[SUM] + row[PENDING] * row[BELIEF]) / visits
     mean = (row[VALUE] * visits + 0.5 * tree.rules[EXTRA]) / (visits + tree.rules[EXTRA])
     fraction = tree.pool[RESIDUAL] / tree.pool[FREEDOM]
     row[NOISE] = max(fraction * max(mean * (1.0 - mean), 0.01) / visits, 1e-12)
@@ -312,13 +315,22 @@ def observe(tree: Tree, node: int, reward: float, released: float, foreign: floa
 
 @compiled
 def expect(tree: Tree, node: int, amount: float) -> None:
-    """Add pending asks of a cell; until a reward is known, its estimate stands for it."""
+    """Add or take back a pending ask of a cell; it is expected to have the reward that is estimated now."""
     row = tree.stats[node]
-    if row[COUNT] + row[PENDING] == 0.0:
-        row[VALUE] = krige(tree, tree.places[node])[0]
-        enter(tree, node)
+    if amount > 0.0:
+        estimate = krige(tree, tree.places[node])[0]
+        row[BELIEF] += (estimate - row[BELIEF]) * amount / (row[PENDING] + amount)
+        if row[COUNT] + row[PENDING] == 0.0:
+            enter(tree, node)
     row[PENDING] += amount
     change(tree, node, amount < 0.0)
+
+
+@compiled
+def postpone(tree: Tree, node: int) -> None:
+    """Set the visits at which a cell is judged again."""
+    visits = tree.stats[node, COUNT] + tree.stats[node, PENDING]
+    tree.stats[node, DUE] = visits + max(1.0, np.floor(tree.rules[BATCH] * visits)) if visits > 0.0 else 0.0
 
 
 @compiled
@@ -329,7 +341,7 @@ def change(tree: Tree, node: int, at_once: bool) -> None:
     visits = row[COUNT] + row[PENDING]
     bounds = tree.rules[LOG] > 0.0
     if bounds or at_once or visits >= row[DUE]:
-        row[DUE] = visits + max(1.0, np.floor(tree.rules[BATCH] * visits))
+        postpone(tree, node)
         if not bounds:
             tree.pool[NOW] += 1.0
         if tree.keys[node] > -np.inf:
@@ -343,8 +355,10 @@ def review(tree: Tree, first: float) -> None:
         weigh(tree, node)
     if first > 0.0:
         learn_scale(tree, first)
-    tree.pool[NOW] += 1.0
+    tree.pool[NOW] = 0.0
     for node in range(len(tree.stats)):
+        tree.stats[node, JUDGED] = NEVER
+        postpone(tree, node)
         if tree.keys[node] > -np.inf:
             judge(tree, node)
 

@@ -25,7 +25,19 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels import orbit_tree as kernels
-from orbandit._kernels.orbit_tree import CEILING, COLUMNS, COUNT, FOREIGN, LOG, NOISE, PENDING, SCALE, SPREAD, SQUARES, SUM
+from orbandit._kernels.orbit_tree import (
+    CEILING,
+    COLUMNS,
+    COUNT,
+    FOREIGN,
+    LOG,
+    NOISE,
+    PENDING,
+    SCALE,
+    SPREAD,
+    SQUARES,
+    SUM,
+)
 from orbandit._kernels.tournament import levels_of, raise_all
 from orbandit.agents.base import ELSEWHERE, Means, Seed, as_means, as_stream
 from orbandit.agents.files import Arrays
@@ -131,10 +143,10 @@ class OrbitTree(SpatialAgent):
         **common: Any,
     ) -> None:
         self._configure_common(**common)
-        if guarantee is not None and guarantee != "theory":
-            raise InputError(f"`guarantee` must be \"theory\" or None, but got {guarantee!r}.")
+        if guarantee not in (None, "theory"):
+            raise InputError(f"`guarantee` must be 'theory' or None, but got {guarantee!r}.")
         if lipschitz is None and guarantee is not None:
-            raise InputError("guarantee='theory' needs `lipschitz`, but got None; pass the constant of the mean reward.")
+            raise InputError("guarantee='theory' needs `lipschitz`, but got None; pass a bound on the mean's slope.")
         self._guarantee = guarantee
         self._is_learning = lipschitz is None
         self._configure_space(space, group, self._span / (space.diameter / 2) if lipschitz is None else lipschitz)
@@ -179,7 +191,8 @@ class OrbitTree(SpatialAgent):
         inside = self._inside(point)
         if not (self._stats[:, COUNT] > 0).any():
             return math.nan
-        return float(self._unscaled(kernels.krige(self._tree, self._cells.place(inside[None])[0])[0]))
+        mean, _ = kernels.krige(self._tree, self._cells.place(inside[None])[0])
+        return float(self._unscaled(np.clip(mean, 0.0, 1.0)))
 
     def _lower(self, node: int) -> float:
         if self._guarantee is None:
@@ -212,6 +225,8 @@ class OrbitTree(SpatialAgent):
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         kernels.expect(self._tree, handle, amount)
+        if amount < 0:
+            self._judge_all()  # an ask that is taken back leaves no trace in any key
 
     def _divide_ripe(self, node: int) -> None:
         """Divide a leaf that rewards from elsewhere say enough of, whether it leads or not."""
@@ -232,10 +247,10 @@ class OrbitTree(SpatialAgent):
     def _judge_if_due(self, rounds: int) -> None:
         """Judge all cells anew when the rounds have doubled: what is known of cells that never led is old."""
         if rounds >= FIRST_REVIEW and rounds & (rounds - 1) == 0:
-            self._judge_all()
+            self._judge_all(self._scale if self._is_learning else 0.0)
 
-    def _judge_all(self) -> None:
-        kernels.review(self._tree, self._scale if self._is_learning else 0.0)
+    def _judge_all(self, first_scale: float = 0.0) -> None:
+        kernels.review(self._tree, first_scale)
 
     def _begin(self) -> None:
         """Start with the first leaves."""
@@ -248,6 +263,7 @@ class OrbitTree(SpatialAgent):
             for node in leaves:
                 self._divide(node)
             leaves = [int(half) for node in leaves for half in self._cells.children[node] if half >= 0]
+        self._judge_all()
 
     def _grow(self, node: int) -> None:
         """Make the halves of a cell, and of other leaves with rewards, and their halves, ahead of need."""
@@ -264,7 +280,7 @@ class OrbitTree(SpatialAgent):
     def _open(self, stats: Array, keys: Array, pool: Array) -> None:
         """Take up the statistics and the keys of the cells there are, and what is known of them together."""
         dim = len(self._cells.sides(0))
-        self._pool = pool
+        self._pool = pool.copy()
         self._rows = {
             "stats": Rows(stats),
             "places": Rows(np.empty((0, dim))),
@@ -274,7 +290,7 @@ class OrbitTree(SpatialAgent):
         self._set_keys(keys)
         self._extend()
         for node in np.flatnonzero(stats[:, [COUNT, PENDING]].any(axis=1)):
-            kernels.enter(self._tree, node)
+            kernels.enter(self._tree, int(node))
 
     def _extend(self) -> None:
         """Make what belongs to new cells: places, empty boxes, ties, room in the tournament."""

@@ -188,3 +188,154 @@ class HOO:
         for cell in self.path:
             self.sums[cell] = self.sums.get(cell, 0.0) + reward
             self.counts[cell] = self.counts.get(cell, 0) + 1
+
+
+class OrbitTree:
+    """OrbitTree in plain words, on a tree of cells of its own; kriging is by the joint Gaussian distribution.
+
+    Keys are computed as lazily as the agent's: when a cell leads, or when its visits grew enough.
+    """
+
+    def __init__(self, tree, constants, scale, horizon, ties, theory=False, learning=False):
+        self.tree, self.constants, self.scale, self.ties = tree, constants, scale, ties
+        self.first, self.learning, self.theory = scale, learning, theory
+        self.log = math.log(horizon)
+        self.weight = math.log(6) + 3 * self.log
+        self.rewards = {}  # cell -> its rewards
+        self.keys, self.spreads, self.judged, self.due, self.ceilings = {}, {}, {}, {}, {}
+        self.values = {}
+        self.now, self.residual, self.freedom, self.rounds = 0, 4.0, 4.0, 0
+        self.ceilings[0] = 1 + math.sqrt(self.weight / 2) + self.radius(0)
+        level, leaves = [0], [0]
+        while level and len(leaves) < 8:
+            level = [half for cell in level for half in self.halves(cell)]
+            leaves = level
+        for cell in leaves:
+            self.keys[cell], self.ceilings[cell] = 9.0, self.ceilings[0]
+        self.review()
+
+    def halves(self, cell):
+        self.tree.grow(np.array([cell]), 99)
+        return [int(half) for half in self.tree.children[cell] if half >= 0]
+
+    def place(self, cell):
+        return self.tree.place(self.tree.points(np.array([cell])))[0]
+
+    def radius(self, cell):
+        return self.scale * self.tree.diameter(int(self.tree.depths[cell])) / 2
+
+    def variogram(self, a, b):
+        z = math.sqrt(3) * self.scale * np.linalg.norm(a - b) / self.constants.REACH
+        return 2 / 3 * (self.constants.STEEP * self.constants.REACH) ** 2 * (1 - (1 + z) * math.exp(-z))
+
+    def weigh(self, cell):
+        rewards = self.rewards[cell]
+        value, visits, extra = np.mean(rewards), len(rewards), self.constants.EXTRA
+        mean = (value * visits + extra / 2) / (visits + extra)
+        noise = self.residual / self.freedom * max(mean * (1 - mean), 0.01) / visits
+        self.values[cell] = value, max(noise, 1e-12)
+
+    def krige(self, place):
+        """Condition the joint distribution of f(o) and of the nearest means, each f(o) plus an increment plus noise."""
+        known = [(self.variogram(place, self.place(cell)), cell) for cell in self.values]
+        known = sorted(known, key=lambda entry: entry[0] + self.values[entry[1]][1])[:32]
+        if not known:
+            return 0.5, 0.5
+        gaps, cells = zip(*known, strict=True)
+        places = [self.place(cell) for cell in cells]
+        between = np.array([[self.variogram(a, b) for b in places] for a in places])
+        increments = (np.add.outer(gaps, gaps) - between) / 2
+        joint = 0.25 + increments + np.diag([self.values[cell][1] for cell in cells])
+        means = np.array([self.values[cell][0] for cell in cells])
+        gain = np.linalg.solve(joint, np.full(len(cells), 0.25))
+        return 0.5 + gain @ (means - 0.5), math.sqrt(0.25 - 0.25 * gain.sum())
+
+    def confidence(self, rewards):
+        n, w = len(rewards), self.weight
+        radius = math.sqrt(w / (2 * n))
+        if n > 1:
+            radius = min(radius, math.sqrt(2 * np.var(rewards, ddof=1) * w / n) + 7 * w / (3 * (n - 1)))
+        return radius
+
+    def judge(self, cell):
+        self.judged[cell] = self.now
+        if self.theory:
+            rewards = self.rewards.get(cell, [])
+            self.spreads[cell] = self.confidence(rewards) if rewards else math.inf
+            key = self.ceilings[cell]
+            if rewards:
+                key = min(key, np.mean(rewards) + self.spreads[cell] + self.radius(cell))
+        else:
+            mean, self.spreads[cell] = self.krige(self.place(cell))
+            bonus = self.constants.BETA * math.sqrt(self.log) * self.spreads[cell]
+            key = mean + bonus + self.constants.ALPHA * self.radius(cell)
+        self.keys[cell] = key + self.ties(cell)
+
+    def ask(self):
+        kappa = 1.0 if self.theory else self.constants.KAPPA
+        while True:
+            cell = max(sorted(self.keys), key=self.keys.get)
+            if self.judged.get(cell) != self.now:
+                self.judge(cell)
+            elif cell in self.rewards and kappa * self.spreads[cell] < self.radius(cell) and self.halves(cell):
+                key = self.keys.pop(cell)
+                for half in self.halves(cell):
+                    self.keys[half] = key - self.ties(cell) + self.ties(half)
+                    self.ceilings[half] = key - self.ties(cell)
+            else:
+                return cell
+
+    def tell(self, cell, reward):
+        rewards = self.rewards.setdefault(cell, [])
+        extra = self.constants.EXTRA
+        if rewards:
+            mean = (sum(rewards) + extra / 2) / (len(rewards) + extra)
+            grown = np.var([*rewards, reward]) * (len(rewards) + 1) - np.var(rewards) * len(rewards)
+            self.residual += grown / max(mean * (1 - mean), 0.01)
+            self.freedom += 1
+        rewards.append(reward)
+        self.weigh(cell)
+        visits = len(rewards)
+        if self.theory or visits >= self.due.get(cell, 0):
+            self.due[cell] = self.next_due(visits)
+            self.now += not self.theory
+            self.judge(cell)
+        self.rounds += 1
+        if self.rounds >= 64 and math.log2(self.rounds).is_integer():
+            self.review()
+
+    def next_due(self, visits):
+        return visits + max(1, math.floor(self.constants.BATCH * visits))
+
+    def review(self):
+        for cell in self.rewards:
+            self.weigh(cell)
+            self.due[cell] = self.next_due(len(self.rewards[cell]))
+        if self.learning and self.rounds:
+            self.learn()
+        self.now = 0
+        self.judged = {}
+        for cell in self.keys:
+            self.judge(cell)
+
+    def learn(self):
+        """Average the squared slopes between cells and the nearest ones above them, or else the one made before."""
+        pairs, before = [], None
+        for cell in sorted(self.rewards):
+            above = int(self.tree.parents[cell])
+            while above >= 0 and above not in self.rewards:
+                above = int(self.tree.parents[above])
+            if above < 0:
+                above, before = before, cell
+            if above is not None:
+                pairs.append((cell, above))
+        for _ in range(3):
+            weights, slopes = [16 / self.first**4], [self.first**2]
+            for a, b in pairs:
+                squared = ((self.place(a) - self.place(b)) ** 2).sum()
+                if squared == 0:
+                    continue
+                noise = (self.values[a][1] + self.values[b][1]) / squared * len(self.place(a))
+                slopes.append((self.values[a][0] - self.values[b][0]) ** 2 / squared * len(self.place(a)) - noise)
+                weights.append(len(self.rewards[a]) / (noise + self.scale**2) ** 2)
+            self.scale = max(math.sqrt(max(np.average(slopes, weights=weights), 0)), self.first)

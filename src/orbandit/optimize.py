@@ -9,16 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from orbandit._checks import Array, as_count, as_finite, as_points, as_positive
-from orbandit.agents import Agent, UniformMesh
+from orbandit.agents import Agent, OrbitTree
 from orbandit.agents.base import Seed, as_number, as_stream
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
-from orbandit.meshes import Mesh
 from orbandit.spaces import Space
 
 SPREAD = 16
@@ -89,11 +87,11 @@ def maximize(
     budget : int
         Number of measurements to make.
     lipschitz : float, optional
-        The Lipschitz constant of the mean, if it is known. Otherwise it is taken that the whole range of values may be
-        crossed over half the diameter of the space.
+        The Lipschitz constant of the mean, if it is known. Otherwise the default agent learns it, and others are told
+        that the whole range of values may be crossed over half the diameter of the space.
     agent : callable, optional
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
-        default `UniformMesh` with delta="measured".
+        default `OrbitTree`.
     history : History, optional
         Measurements made before, as another call returned them or an error carried them.
     seed : int, SeedSequence or Generator, optional
@@ -197,7 +195,7 @@ class _Search:
             raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
         self._sign, self._space, self._group, self.budget = sign, space, group, budget
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
-        self._maker = _default_maker() if agent is None else agent
+        self._maker = agent
         self._seed = int(as_stream(seed).integers(2**63))  # the same priorities whenever an agent starts again
         self.measured = _checked(history, space)
         self._horizon = budget + len(self.measured)
@@ -261,8 +259,10 @@ class _Search:
 
     def _make(self) -> Agent:
         span = self._high - self._low
-        lipschitz = 2 * span / self._space.diameter if self._lipschitz is None else self._lipschitz * self._unit
-        return self._maker(
+        lipschitz = None if self._lipschitz is None else self._lipschitz * self._unit
+        if self._maker is not None and lipschitz is None:
+            lipschitz = 2 * span / self._space.diameter
+        return (self._maker or OrbitTree)(
             self._space,
             self._group,
             horizon=self._horizon,
@@ -270,22 +270,6 @@ class _Search:
             reward_range=(self._low, self._high),
             seed=self._seed,
         )
-
-
-def _default_maker() -> Maker:
-    """Return a maker of `UniformMesh` that measures a mesh once and uses it again at the same scale."""
-    meshes: dict[float, Mesh] = {}
-
-    def make(space: Space, group: Group | None, **settings: Any) -> Agent:
-        low, high = settings["reward_range"]
-        scale = float(f"{settings['lipschitz'] / (high - low):.12g}")
-        if scale in meshes:
-            return UniformMesh(space, group, mesh=meshes[scale], **settings)
-        agent = UniformMesh(space, group, delta="measured", **settings)
-        meshes[scale] = agent.mesh
-        return agent
-
-    return make
 
 
 def _checked(history: History | None, space: Space) -> list[tuple[Array, float]]:

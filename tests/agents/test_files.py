@@ -58,7 +58,7 @@ def test_saving_replaces_the_file_in_one_step(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["UCB1", "UCBN", "UniformMesh S3", "UniformMeshN tree", "Zooming", "HOO S3", "elimination"]
+    "name", ["UCB1", "UCBN", "UniformMesh S3", "UniformMeshN tree", "Zooming", "HOO S3", "OrbitTree S3", "elimination"]
 )
 def test_damaged_files_are_refused_by_name(name, tmp_path):
     agent = AGENTS[name](horizon=None, seed=0)
@@ -229,6 +229,44 @@ def test_forged_trees_are_refused_by_name(forgery, tmp_path):
     agent.ask()
     path = tmp_path / "agent.npz"
     agent.save(path)
+    rewritten(path, forgery)
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        with_array("stats.npy", lambda a: npy(a[:-1])),
+        with_array("stats.npy", lambda a: npy(-a)),
+        with_array("stats.npy", lambda a: npy(a + np.inf)),
+        with_array("stats.npy", lambda a: npy(a.astype(np.float32))),
+        with_array("stats.npy", lambda a: npy(a * np.where(np.arange(12) == 7, 0.0, 1.0))),  # no noise
+        with_array("keys.npy", lambda a: npy(a[:-1])),
+        with_array("keys.npy", lambda a: npy(np.full_like(a, np.nan))),
+        with_array("keys.npy", lambda a: npy(np.full_like(a, -np.inf))),
+        with_array("keys.npy", lambda a: npy(np.zeros_like(a))),
+        with_array("keys.npy", lambda a: npy(np.where(np.arange(len(a)) == 0, 1.0, a))),
+        with_array("places.npy", lambda a: npy(a[:, :2])),
+        with_array("places.npy", lambda a: npy(a * np.nan)),
+        with_array("pool.npy", lambda a: npy(a[:3])),
+        with_array("pool.npy", lambda a: npy(a * 0)),
+        with_array("parents.npy", lambda a: npy(a[::-1])),
+        with_array("children.npy", lambda a: npy(a + 10**6)),
+        with_array("asked_handles.npy", lambda a: npy(a - 10**6)),
+        with_array("asked_times.npy", lambda a: npy(a * 0)),
+        with_array("asked.npy", lambda a: npy(a[:, :1])),
+        with_header(salt="pepper"),
+        with_header(guarantee="practice"),
+    ],
+)
+def test_forged_orbit_trees_are_refused_by_name(forgery, tmp_path):
+    agent = AGENTS["OrbitTree S3"](horizon=1000, seed=0)
+    play(agent, 80, 0)
+    agent.ask()
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    ob.agents.Agent.load(path)
     rewritten(path, forgery)
     with pytest.raises(InputError, match=r"agent\.npz"):
         ob.agents.Agent.load(path)

@@ -5,7 +5,8 @@ Lipschitz constant is 1 (r is the distance times `pool[SCALE]`):
 
     q(r) = E (f(x) - f(y))^2 = 2/3 (c l)^2 (1 - (1 + z) exp(-z)),   z = sqrt(3) r / l,   so that q(r) ~ (c r)^2
 
-Cells i with rewards have means y_i with noise v_i. About a place o, with q_i = q(|x_i - o|) and q_ij = q(|x_i - x_j|),
+Cells i with rewards have means y_i with noise v_i, at the means x_i of the places the rewards are of: the point of the
+cell, unless rewards of other points in it were told. About a place o, q_i = q(|x_i - o|) and q_ij = q(|x_i - x_j|),
 
     y_i = f(o) + e_i,   cov(e_i, e_j) = (q_i + q_j - q_ij) / 2 + v_i [i = j] =: S
 
@@ -52,6 +53,7 @@ class Tree(NamedTuple):
     """Everything the kernels work on: one row for each cell, a tournament of keys, rules, and room to work in."""
 
     stats: FloatArray
+    centers: FloatArray
     places: FloatArray
     boxes: FloatArray
     children: IndexArray
@@ -87,7 +89,7 @@ def variogram(squared: float, tree: Tree) -> float:
 
 @compiled
 def apart(tree: Tree, place: FloatArray, node: int) -> float:
-    """Return the squared distance of a place from the point of a cell."""
+    """Return the squared distance of a place from that of a cell's rewards."""
     total = 0.0
     for k in range(len(place)):
         total += (tree.places[node, k] - place[k]) ** 2
@@ -217,7 +219,7 @@ def judge(tree: Tree, node: int) -> None:
         row[SPREAD] = confidence(tree, node, visits) if visits > 0.0 else np.inf
         key = bounded(tree, node, visits)
     else:
-        mean, spread = krige(tree, tree.places[node])
+        mean, spread = krige(tree, tree.centers[node])
         row[SPREAD] = spread
         key = mean + tree.rules[BETA] * spread + tree.rules[ALPHA] * size_of(tree, node)
     set_key(tree.keys, tree.heads, tree.levels, node, key + tree.ties[node])
@@ -240,8 +242,10 @@ def divide(tree: Tree, node: int) -> None:
 
 @compiled
 def is_ripe(tree: Tree, node: int, deepest: int) -> bool:
-    """Tell whether the noise of a leaf is below its size, and it has halves as far as is known."""
+    """Tell whether a leaf was visited, its noise is below its size, and it has halves as far as is known."""
     if tree.depths[node] >= deepest or tree.rules[KAPPA] * tree.stats[node, SPREAD] >= size_of(tree, node):
+        return False
+    if tree.stats[node, COUNT] + tree.stats[node, PENDING] == 0.0:
         return False
     lower, upper = tree.children[node, 0], tree.children[node, 1]
     return bool(lower == UNKNOWN or lower >= 0 or upper >= 0)
@@ -267,7 +271,7 @@ def choose(tree: Tree, deepest: int) -> int:
 
 @compiled
 def enter(tree: Tree, node: int) -> None:
-    """Let the boxes of a cell and of all above it hold its point."""
+    """Let the boxes of a cell and of all above it hold the place of its rewards."""
     above = node
     while above >= 0:
         for k in range(tree.places.shape[1]):
@@ -294,11 +298,26 @@ def weigh(tree: Tree, node: int) -> None:
 
 
 @compiled
-def observe(tree: Tree, node: int, reward: float, released: float, foreign: float) -> None:
-    """Learn a reward of a cell."""
-    row = tree.stats[node]
-    if row[COUNT] + row[PENDING] == 0.0:
+def shift(tree: Tree, node: int, place: FloatArray, amount: float) -> None:
+    """Let the place of a cell's rewards be the mean with one more at a place, or one less; visits are still without."""
+    visits = tree.stats[node, COUNT] + tree.stats[node, PENDING] + amount
+    moves = visits == 1.0 and amount > 0.0
+    for k in range(len(place)):
+        if visits > 0.0 and tree.places[node, k] != place[k]:
+            tree.places[node, k] += (place[k] - tree.places[node, k]) * amount / visits
+            moves = True
+        elif visits == 0.0:
+            tree.places[node, k] = tree.centers[node, k]
+    if moves:
         enter(tree, node)
+
+
+@compiled
+def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: float, foreign: float) -> None:
+    """Learn a reward of a place in a cell, foreign if that is not the cell's own point."""
+    row = tree.stats[node]
+    if released == 0.0:
+        shift(tree, node, place, 1.0)
     if row[COUNT] > 0.0:  # what the reward adds to the squared residuals about the cell's mean, over m (1 - m)
         count = row[COUNT]
         mean = (row[SUM] + 0.5 * tree.rules[EXTRA]) / (count + tree.rules[EXTRA])
@@ -318,10 +337,9 @@ def expect(tree: Tree, node: int, amount: float) -> None:
     """Add or take back a pending ask of a cell; it is expected to have the reward that is estimated now."""
     row = tree.stats[node]
     if amount > 0.0:
-        estimate = krige(tree, tree.places[node])[0]
+        estimate = krige(tree, tree.centers[node])[0]
         row[BELIEF] += (estimate - row[BELIEF]) * amount / (row[PENDING] + amount)
-        if row[COUNT] + row[PENDING] == 0.0:
-            enter(tree, node)
+    shift(tree, node, tree.centers[node], amount)
     row[PENDING] += amount
     change(tree, node, amount < 0.0)
 
@@ -375,7 +393,7 @@ def learn_scale(tree: Tree, first: float) -> None:
     dim = tree.places.shape[1]
     for _ in range(3):
         present = tree.pool[SCALE] ** 2
-        weights, total = 4.0 / (first * first) ** 2, 4.0 / (first * first)
+        weights, total = 16.0 / (first * first) ** 2, 16.0 / (first * first)
         before = -1
         for node in range(1, len(tree.stats)):
             if tree.stats[node, COUNT] == 0.0:
@@ -392,10 +410,10 @@ def learn_scale(tree: Tree, first: float) -> None:
                 continue
             noise = tree.stats[node, NOISE] + tree.stats[above, NOISE]
             slope = ((tree.stats[node, VALUE] - tree.stats[above, VALUE]) ** 2 - noise) * dim / squared
-            weight = 1.0 / (noise * dim / squared + present) ** 2
+            weight = tree.stats[node, COUNT] / (noise * dim / squared + present) ** 2
             weights += weight
             total += weight * slope
-        tree.pool[SCALE] = np.sqrt(max(total / weights, (first / 16.0) ** 2))
+        tree.pool[SCALE] = max(np.sqrt(max(total / weights, 0.0)), first)
 
 
 @compiled
@@ -408,6 +426,6 @@ def play_tree(
         if node < 0:
             return t
         reward = ((1.0 if draws[t] < means[node] else 0.0) - low) / span
-        observe(tree, node, reward, 0.0, 0.0)
+        observe(tree, node, tree.centers[node], reward, 0.0, 0.0)
         played[t] = means[node]
     return len(draws)

@@ -196,7 +196,7 @@ class OrbitTree(SpatialAgent):
 
     def _lower(self, node: int) -> float:
         if self._guarantee is None:
-            mean, spread = kernels.krige(self._tree, self._places[node])
+            mean, spread = kernels.krige(self._tree, self._centers[node])
             return mean - spread
         count = self._stats[node, COUNT]
         return float(self._stats[node, SUM] / count - kernels.confidence(self._tree, node, count))
@@ -217,10 +217,12 @@ class OrbitTree(SpatialAgent):
         return node
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        node = handle if handle != ELSEWHERE else self._nearest(point)
-        kernels.observe(self._tree, node, value, released, float(handle == ELSEWHERE))
         if handle == ELSEWHERE:
+            node = self._nearest(point)
+            kernels.observe(self._tree, node, self._cells.place(self._inside(point)[None])[0], value, 0.0, 1.0)
             self._divide_ripe(node)
+        else:
+            kernels.observe(self._tree, handle, self._centers[handle], value, released, 0.0)
         self._judge_if_due(self._rounds + 1)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
@@ -257,7 +259,8 @@ class OrbitTree(SpatialAgent):
         stats = np.zeros((1, COLUMNS))
         if self._guarantee is not None:  # no bound is larger than that after one reward of 1
             stats[0, CEILING] = 1 + math.sqrt(self._rules[LOG] / 2) + self._scale * self._radii[0]
-        self._open(stats, np.array([9.0]), np.array([0.0, self._scale, PRIOR, PRIOR]))
+        center = self._cells.place(self._cells.points(np.array([0])))
+        self._open(stats, np.array([9.0]), center, np.array([0.0, self._scale, PRIOR, PRIOR]))
         leaves = [0]
         while leaves and self.n_arms < FIRST_CELLS:
             for node in leaves:
@@ -277,13 +280,14 @@ class OrbitTree(SpatialAgent):
         self._rows["stats"].append(np.zeros((len(self._cells) - len(self._stats), COLUMNS)))
         self._extend()
 
-    def _open(self, stats: Array, keys: Array, pool: Array) -> None:
-        """Take up the statistics and the keys of the cells there are, and what is known of them together."""
+    def _open(self, stats: Array, keys: Array, places: Array, pool: Array) -> None:
+        """Take up the statistics, keys and places of the cells there are, and what is known of them together."""
         dim = len(self._cells.sides(0))
         self._pool = pool.copy()
         self._rows = {
             "stats": Rows(stats),
-            "places": Rows(np.empty((0, dim))),
+            "centers": Rows(np.empty((0, dim))),
+            "places": Rows(places),
             "boxes": Rows(np.empty((0, 2, dim))),
             "ties": Rows(np.empty(0)),
         }
@@ -294,10 +298,11 @@ class OrbitTree(SpatialAgent):
 
     def _extend(self) -> None:
         """Make what belongs to new cells: places, empty boxes, ties, room in the tournament."""
-        new = np.arange(len(self._places), len(self._cells))
-        empty = np.empty((len(new), 2, self._places.shape[1]))
+        new = np.arange(len(self._centers), len(self._cells))
+        empty = np.empty((len(new), 2, self._centers.shape[1]))
         empty[:, 0], empty[:, 1] = np.inf, -np.inf
-        self._rows["places"].append(self._cells.place(self._cells.points(new)))
+        self._rows["centers"].append(self._cells.place(self._cells.points(new)))
+        self._rows["places"].append(self._centers[len(self._places) :])
         self._rows["boxes"].append(empty)
         self._rows["ties"].append(hashes(self._cells.codes[new], self._salt) * (TIE / 2.0**64))
         if len(self._cells) > self._room:
@@ -318,6 +323,7 @@ class OrbitTree(SpatialAgent):
         """Put together what the kernels work on; it is good until cells are made or the rules change."""
         self._tree = kernels.Tree(
             self._stats,
+            self._centers,
             self._places,
             self._rows["boxes"].filled,
             self._cells.children,
@@ -339,8 +345,13 @@ class OrbitTree(SpatialAgent):
         return self._rows["stats"].filled
 
     @property
-    def _places(self) -> Array:
+    def _centers(self) -> Array:
         """The fold of the point of each cell, in the frame of the tree."""
+        return self._rows["centers"].filled
+
+    @property
+    def _places(self) -> Array:
+        """The mean of the places that the rewards of each cell are of."""
         return self._rows["places"].filled
 
     @property
@@ -377,6 +388,7 @@ class OrbitTree(SpatialAgent):
         arrays = {
             "stats": self._stats,
             "keys": self._keys[: len(self._cells)],
+            "places": self._places,
             "pool": self._pool,
             "parents": self._cells.parents,
             "children": self._cells.children,
@@ -388,13 +400,16 @@ class OrbitTree(SpatialAgent):
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = int(state["salt"]) % 2**64
         self._set_rules()
-        stats, keys, pool, parents = arrays["stats"], arrays["keys"], arrays["pool"], arrays["parents"]
+        stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
+        parents = arrays["parents"]
         self._cells.restore(parents, arrays["children"])
         _check_state(stats, keys, pool, self._cells.children)
+        if places.shape != (len(parents), len(self._cells.sides(0))) or not np.isfinite(places).all():
+            raise ValueError(f"places of shape {places.shape} for {len(parents)} cells")
         self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], len(parents))
         if any(cell == ELSEWHERE for cell, _ in self._asked.values()):
             raise ValueError("pending asks of no cell")
-        self._open(stats, keys, pool)
+        self._open(stats, keys, places, pool)
 
 
 def _check_state(stats: Array, keys: Array, pool: Array, children: npt.NDArray[np.int64]) -> None:

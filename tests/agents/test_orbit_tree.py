@@ -1,0 +1,270 @@
+"""OrbitTree against a slow twin, play by play; its confidence bounds, what it learns, and spaces of all kinds."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+import naive
+import orbandit as ob
+from orbandit._kernels import orbit_tree as kernels
+from orbandit.agents import orbit_tree as constants
+from orbandit.agents.orbit_tree import OrbitTree
+from orbandit.meshes.cells import CellTree, hashes
+
+A, G, S = ob.agents, ob.groups, ob.spaces
+SQUARE, CUBE = S.Box(0.0, 1.0, dim=2), S.Box(0.0, 1.0, dim=3)
+
+PLACES = {
+    "interval": (S.Box(0.0, 1.0, dim=1), None),
+    "square S2": (SQUARE, G.Symmetric(2)),
+    "cube": (CUBE, None),
+    "cube S3": (CUBE, G.Symmetric(3)),
+    "disk D5": (S.Ball(2), G.Dihedral(5)),
+    "simplex": (S.Simplex(3), G.Symmetric(3)),
+    "ring": (CUBE, G.CyclicShift(3)),
+    "product": (S.Product(S.Ball(2), S.Simplex(2)), None),
+    "factors": (S.Ball(4), G.Orthogonal(2, 2)),
+}
+MODES = {"default": {}, "theory": {"guarantee": "theory"}, "unknown": {"lipschitz": None}}
+
+
+def bump(space):
+    """A smooth mean with its peak at no special place."""
+    peak = space.project(np.full(space.dim, 0.3))
+    return lambda points: 0.1 + 0.8 / (1 + 3 * ((points - peak) ** 2).sum(axis=1))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("place", PLACES)
+def test_it_plays_as_its_twin(place, mode):
+    space, group = PLACES[place]
+    n = 300
+    agent = OrbitTree(space, group, horizon=n, seed=3, **MODES[mode])
+    tree = CellTree(space, group)
+
+    def ties(cell):
+        return float(hashes(tree.codes[[cell]], agent._salt)[0]) * 1e-9 / 2.0**64
+
+    twin = naive.OrbitTree(tree, constants, agent._scale, n, ties, mode == "theory", mode == "unknown")
+    mean, draws = bump(space), np.random.default_rng(4).random(n)
+    played = agent._play(mean, draws)
+    for t in range(n):
+        cell = twin.ask()
+        (expected,) = mean(tree.points(np.array([cell])))
+        assert played[t] == pytest.approx(expected, abs=1e-12), t
+        twin.tell(cell, float(draws[t] < played[t]))
+    assert agent.lipschitz == pytest.approx(twin.scale)
+    assert agent.n_arms == len(twin.keys)
+
+
+KERNELS = [name for name in dir(kernels) if hasattr(getattr(kernels, name), "py_func")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_plain_kernels_do_as_compiled_ones(mode, monkeypatch):
+    def run():
+        agent = OrbitTree(CUBE, G.Symmetric(3), horizon=150, seed=1, **MODES[mode])
+        agent.tell([0.1, 0.2, 0.3], 0.7)
+        agent.ask_batch(4)
+        played = agent._play(bump(CUBE), np.random.default_rng(0).random(150))
+        return played, agent.recommend(), agent.estimate([0.5, 0.4, 0.3])
+
+    compiled = run()
+    assert len(KERNELS) > 15
+    for name in KERNELS:
+        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
+    for one, other in zip(run(), compiled, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_kriging_finds_the_most_telling_cells_and_conditions_on_them():
+    rng = np.random.default_rng(0)
+    for space, group in PLACES.values():
+        agent = OrbitTree(space, group, horizon=5000, seed=0)
+        agent._play(bump(space), rng.random(600))
+        for point in space.sample(60, 2):  # rewards are then at the mean of the places told
+            agent.tell(point, 0.5)
+        twin = naive.OrbitTree(agent._cells, constants, agent._scale, 5000, lambda cell: 0.0)
+        twin.place = lambda cell, agent=agent: agent._places[cell]
+        known = np.flatnonzero(agent._stats[:, kernels.COUNT] > 0)
+        assert (agent._places != agent._centers).any()
+        twin.values = {int(c): tuple(agent._stats[c, [kernels.VALUE, kernels.NOISE]]) for c in known}
+        for point in space.sample(20, 1):
+            place = agent._cells.place(point[None])[0]
+            size = kernels.gather(agent._tree, place)
+            ranks = sorted(twin.variogram(place, twin.place(c)) + v for c, (_, v) in twin.values.items())
+            np.testing.assert_allclose(agent._tree.work[1][:size], ranks[:32], rtol=1e-9)
+            np.testing.assert_allclose(kernels.krige(agent._tree, place), twin.krige(place), atol=1e-8)
+
+
+def rough(space, group, seed):
+    """A random invariant mean with Lipschitz constant 1: the upper envelope of some cones."""
+    rng = np.random.default_rng(seed)
+    peaks, heights = space.sample(6, rng), rng.uniform(0.3, 0.95, 6)
+    metric = group or G.Trivial(space.dim)
+    return lambda points: np.clip((heights - np.asarray(metric.distance(points, peaks))).max(axis=1), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_bounds_of_theory_hold(place):
+    """Each key bounds all rewards in its cell, at all times."""
+    space, group = PLACES[place]
+    for seed in range(3):
+        mean, rng = rough(space, group, seed), np.random.default_rng(seed)
+        agent = OrbitTree(space, group, horizon=4000, guarantee="theory", seed=seed)
+        points = space.sample(300, rng)
+        rewards = mean(points)
+        for _ in range(20):
+            if seed == 2:  # data from elsewhere, too
+                for point in space.sample(5, rng):
+                    agent.tell(point, float(rng.random() < mean(point[None])[0]))
+            agent._play(mean, rng.random(200))
+            keys = np.array([agent._keys[agent._nearest(point)] for point in points])
+            assert (keys >= rewards - 1e-9).all()
+
+
+def test_bounds_of_theory_are_those_of_the_docstring():
+    agent = OrbitTree(SQUARE, horizon=1000, guarantee="theory", seed=0)
+    node = agent._choose()
+    w = math.log(6 * 1000.0**3)
+    for reward in (0.2, 0.9, 0.4):
+        kernels.observe(agent._tree, node, agent._centers[node], reward, 0.0, 0.0)
+    hoeffding = math.sqrt(w / 6)
+    bernstein = math.sqrt(2 * np.var([0.2, 0.9, 0.4], ddof=1) * w / 3) + 7 * w / 6
+    assert kernels.confidence(agent._tree, node, 3.0) == pytest.approx(min(hoeffding, bernstein))
+    steady = agent._choose()
+    for _ in range(2000):
+        kernels.observe(agent._tree, steady, agent._centers[steady], 0.5, 0.0, 0.0)
+    assert kernels.confidence(agent._tree, steady, 2000.0) == pytest.approx(7 * w / (3 * 1999))
+
+
+def test_every_cell_played_near_its_parents_bound():
+    """Every point played is within 4 L radius(parent) of the best, cell by cell."""
+    mean = rough(CUBE, G.Symmetric(3), 5)
+    agent = OrbitTree(CUBE, G.Symmetric(3), horizon=20_000, guarantee="theory", seed=0)
+    agent._play(mean, np.random.default_rng(0).random(20_000))
+    best = mean(CUBE.sample(20_000, 0)).max()
+    played = np.flatnonzero(agent._stats[:, kernels.COUNT] > 0)
+    parents = agent._cells.parents[played]
+    divided = parents[agent._stats[parents, kernels.COUNT] > 0]
+    assert len(divided) > 20
+    mine = played[agent._stats[parents, kernels.COUNT] > 0]
+    gaps = best - mean(agent._cells.points(mine))
+    assert (gaps <= 4 * agent._radii[agent._cells.depths[divided]]).all()
+    visits = agent._stats[played, kernels.COUNT]
+    w = math.log(6) + 3 * math.log(20_000)
+    assert (visits <= 2 + w / (2 * agent._radii[agent._cells.depths[played]] ** 2)).all()
+
+
+def test_little_noise_is_learnt_and_used():
+    """With nearly exact rewards a few hundred rounds find the peak to a hundredth."""
+    peak = np.array([0.23, 0.61, 0.87])
+    agent = OrbitTree(CUBE, G.Symmetric(3), horizon=400, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        point = agent.ask()
+        agent.tell(point, np.clip(0.9 - np.linalg.norm(np.sort(point) - peak) + 0.003 * rng.standard_normal(), 0, 1))
+    assert np.linalg.norm(np.sort(agent.recommend()) - peak) < 0.02
+    assert agent._pool[kernels.RESIDUAL] / agent._pool[kernels.FREEDOM] < 0.1
+
+
+def test_the_noise_of_bernoulli_rewards_is_all_there_can_be():
+    agent = OrbitTree(SQUARE, horizon=5000, seed=0)
+    agent._play(bump(SQUARE), np.random.default_rng(1).random(5000))
+    assert agent._pool[kernels.RESIDUAL] / agent._pool[kernels.FREEDOM] == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("slope", [0.3, 1.0, 4.0])
+def test_it_works_without_the_lipschitz_constant(slope):
+    def mean(points):
+        return np.clip(0.9 - slope * np.linalg.norm(np.sort(points, axis=1) - [0.21, 0.68], axis=1), 0.05, 1)
+
+    regrets = {}
+    for lipschitz in (slope, None):
+        agents = [OrbitTree(SQUARE, G.Symmetric(2), horizon=10_000, lipschitz=lipschitz, seed=s) for s in range(4)]
+        draws = np.random.default_rng(0).random((4, 10_000))
+        played = [agent._play(mean, row) for agent, row in zip(agents, draws, strict=True)]
+        regrets[lipschitz] = np.mean([9000 - one.sum() for one in played])
+    assert regrets[None] < 2 * regrets[slope]
+    assert agents[0].lipschitz >= 2**0.5 * (1 - 1e-12)
+    uniform = 9000 - 10_000 * mean(SQUARE.sample(5000, 0)).mean()
+    assert regrets[None] < 0.5 * uniform
+
+
+def test_rewards_from_elsewhere_teach_it():
+    """After two thousand rewards of random points it plays near the peak at once."""
+    peak, rng = np.array([0.23, 0.61]), np.random.default_rng(0)
+    agent = OrbitTree(SQUARE, G.Symmetric(2), horizon=3000, seed=0)
+
+    def mean(points):
+        return np.clip(0.9 - np.linalg.norm(np.sort(points, axis=-1) - peak, axis=-1), 0, 1)
+
+    for point in SQUARE.sample(2000, 1):
+        agent.tell(point, float(rng.random() < mean(point)))
+    assert agent.n_arms > 16
+    assert np.linalg.norm(np.sort(agent.recommend()) - peak) < 0.15
+    assert mean(agent.ask_batch(20)).mean() > 0.72
+    assert agent.estimate([0.61, 0.23]) == agent.estimate([0.23, 0.61])
+
+
+def test_the_place_of_rewards_is_their_mean():
+    agent, points = OrbitTree(SQUARE, horizon=100, seed=0), np.array([[0.1, 0.1], [0.2, 0.05], [0.05, 0.2]])
+    for point in points:
+        agent.tell(point, 0.5)
+    leaf = agent._nearest(points[0])
+    assert {agent._nearest(point) for point in points} == {leaf}
+    places = agent._cells.place(points)
+    np.testing.assert_allclose(agent._places[leaf], places.mean(axis=0))
+    kernels.expect(agent._tree, leaf, 1.0)
+    mixed = [*places, agent._centers[leaf]]
+    np.testing.assert_allclose(agent._places[leaf], np.mean(mixed, axis=0))
+    kernels.expect(agent._tree, leaf, -1.0)
+    np.testing.assert_allclose(agent._places[leaf], places.mean(axis=0))
+
+
+def test_units_do_not_matter():
+    """Rewards in other units, with the Lipschitz constant in them, and space in other units, give the same plays."""
+    draws = np.random.default_rng(0).random(2000)
+    plain = OrbitTree(SQUARE, G.Symmetric(2), horizon=2000, seed=0)
+    plain._play(bump(SQUARE), draws)
+    wide = S.Box(0.0, 4.0, dim=2)
+    other = OrbitTree(wide, G.Symmetric(2), horizon=2000, lipschitz=0.5, reward_range=(-1.0, 1.0), seed=0)
+    for draw in draws:
+        point = other.ask()
+        other.tell(point, 1.0 if draw < bump(SQUARE)(point[None] / 4)[0] else -1.0)
+    np.testing.assert_allclose(other.recommend() / 4, plain.recommend())
+    np.testing.assert_array_equal(other._stats[:, :2], plain._stats[:, :2])
+
+
+def test_groups_too_large_to_list_cost_no_more():
+    space, group = S.Box(0.0, 1.0, dim=12), G.Symmetric(12)
+    cone = ob.problems.Cone(space, group, peak=np.linspace(0.1, 0.9, 12) ** 1.5)
+    OrbitTree(space, group, horizon=100, seed=0)._play(cone.mean, np.full(100, 0.5))
+    start = time.perf_counter()
+    agent = OrbitTree(space, group, horizon=5000, seed=0)
+    played = agent._play(cone.mean, np.random.default_rng(0).random(5000))
+    assert time.perf_counter() - start < 30
+    assert played[-1000:].mean() > cone.mean(space.sample(2000, 0)).mean() + 0.15
+    assert cone.mean(agent.recommend()) > played.mean()
+
+
+def test_the_group_makes_for_less_regret():
+    cone = ob.problems.Cone(S.Box(0.0, 1.0, dim=4), G.Symmetric(4), peak=[0.13, 0.37, 0.58, 0.91])
+
+    def blind(problem, horizon, seed):
+        return OrbitTree(problem.space, horizon=horizon, seed=seed)
+
+    knowing, without = ob.simulate(OrbitTree, cone, 20_000, seeds=4), ob.simulate(blind, cone, 20_000, seeds=4)
+    assert knowing.regret[:, -1].mean() < 0.75 * without.regret[:, -1].mean()
+
+
+def test_cells_without_halves_are_played_on():
+    """At the smallest size that numbers can tell apart, nothing more is divided."""
+    agent = OrbitTree(S.Box(0.0, 1.0, dim=1), horizon=400, lipschitz=1e6, seed=0)
+    for _ in range(400):
+        point = agent.ask()
+        agent.tell(point, 1.0 if point[0] > 0.7 else 0.2)
+    assert agent._cells.depths.max() <= 62
+    assert agent.rounds == 400

@@ -14,7 +14,7 @@ import orbandit as ob
 def main() -> None:
     """Ask, measure elsewhere, tell; save in the middle and go on."""
     pumps, alike = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
-    agent = ob.agents.UniformMesh(pumps, alike, horizon=4000, reward_range=(0.0, 100.0), lipschitz=100.0, seed=0)
+    agent = ob.agents.OrbitTree(pumps, alike, horizon=4000, reward_range=(0.0, 100.0), lipschitz=None, seed=0)
     rng = np.random.default_rng(1)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -26,7 +26,7 @@ def main() -> None:
                     agent.tell(setting, efficiency(setting, rng))
                 agent.forget(lost)  # the fourth worker broke down
             agent.save(file)
-            agent = ob.agents.UniformMesh.load(file)
+            agent = ob.agents.OrbitTree.load(file)
             print(f"after shift {shift + 1}: {agent}")
     best = agent.recommend()
     print(f"recommended {np.round(best, 2).tolist()}, expected {agent.estimate(best):.0f} of 100")

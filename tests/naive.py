@@ -267,7 +267,8 @@ class OrbitTree:
                 key = min(key, np.mean(rewards) + self.spreads[cell] + self.radius(cell))
         else:
             mean, self.spreads[cell] = self.krige(self.place(cell))
-            bonus = self.constants.BETA * math.sqrt(self.log) * self.spreads[cell]
+            beta = max(self.constants.BETA, math.sqrt(max(0.0, 2 * self.log - 2 * math.log(self.constants.CALM))))
+            bonus = beta * self.spreads[cell]
             key = mean + bonus + self.constants.ALPHA * self.radius(cell)
         self.keys[cell] = key + self.ties(cell)
 

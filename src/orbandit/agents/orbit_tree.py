@@ -47,8 +47,9 @@ from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows, hashes
 from orbandit.spaces import Space
 
-BETA = 0.66
-"""Weight of the standard deviation in the key, times sqrt(log n)."""
+BETA, CALM = 1.3, 1350.0
+"""The weight of the standard deviation in the key is sqrt(2 log(n / CALM)), and at least BETA: a good cell is given up
+with a probability of about CALM / n, so that what this costs does not grow with n."""
 ALPHA = 0.3
 """Weight of the radius in the key."""
 KAPPA = 4.0
@@ -83,7 +84,8 @@ class OrbitTree(SpatialAgent):
     lipschitz : float, optional
         The Lipschitz constant of the mean reward, or None if it is not known. Then it is learnt: from the squared
         differences of the rewards of cells and the cells above them, less their noise (the variogram's moment estimate;
-        G. Matheron, Principles of geostatistics, 1963), again at every doubling of the rounds. S. Bubeck, G. Stoltz,
+        G. Matheron, Principles of geostatistics, 1963), at every doubling of the rounds, and never less than what
+        crosses the range of rewards over half the diameter of the space. S. Bubeck, G. Stoltz,
         J. Y. Yu, Lipschitz bandits without the Lipschitz constant, 2011, estimate it from rewards too, once.
     guarantee : "theory", optional
         Use confidence bounds that hold instead of the tuned default; takes more rewards, and `lipschitz` must be given.
@@ -91,8 +93,9 @@ class OrbitTree(SpatialAgent):
     Notes
     -----
     Under guarantee="theory", if the mean is invariant and `lipschitz` right: with probability at least 1 - 1/n, in all
-    rounds, every key bounds all rewards in its cell, and every point played is within 4 L radius(parent) of the best
-    reward, for parent the cell that its own is a half of. A cell is played at most 1 + w / 2 (L radius)^2 times, so the
+    rounds, every key bounds all rewards in its cell, and every point played, beyond the first cells, is within
+    4 L radius(parent) of the best reward, for parent the cell that its own is a half of. A cell is played at most
+    1 + w / 2 (L radius)^2 times, so the
     regret is at most a constant times the least over r of n r + sum of C(r') w / r' over r' = r, 2 r, 4 r, ..., with
     C(r') the number of cells of L radius about r' that are within 4 r' of the best: n^((z + 1) / (z + 2)) up to
     logarithms for the zooming dimension z of X/G. Rewards told of points that were not asked for count with twice the
@@ -158,7 +161,8 @@ class OrbitTree(SpatialAgent):
     def _set_rules(self) -> None:
         log = self._log_horizon
         if self._guarantee is None:
-            rules = [BETA * math.sqrt(log), ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0]
+            beta = math.sqrt(max(BETA**2, 2 * (log - math.log(CALM))))
+            rules = [beta, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0]
         else:
             rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, math.log(6) + 3 * log]
         self._rules = np.array(rules)

@@ -320,23 +320,17 @@ class OrbitTree:
             self.judge(cell)
 
     def learn(self):
-        """Average the squared slopes between cells and the nearest ones above them, or else the one made before."""
-        pairs, before = [], None
-        for cell in sorted(self.rewards):
+        """Take the largest slope beyond doubt between cells and the nearest above them, or the one visited most."""
+        busiest = max(sorted(self.rewards), key=lambda cell: len(self.rewards[cell]))
+        doubt = math.sqrt(2 * math.log(2 * len(self.rewards)))
+        slopes = [self.first]
+        for cell in self.rewards:
             above = int(self.tree.parents[cell])
             while above >= 0 and above not in self.rewards:
                 above = int(self.tree.parents[above])
-            if above < 0:
-                above, before = before, cell
-            if above is not None:
-                pairs.append((cell, above))
-        for _ in range(3):
-            weights, slopes = [16 / self.first**4], [self.first**2]
-            for a, b in pairs:
-                squared = ((self.place(a) - self.place(b)) ** 2).sum()
-                if squared == 0:
-                    continue
-                noise = (self.values[a][1] + self.values[b][1]) / squared * len(self.place(a))
-                slopes.append((self.values[a][0] - self.values[b][0]) ** 2 / squared * len(self.place(a)) - noise)
-                weights.append(len(self.rewards[a]) / (noise + self.scale**2) ** 2)
-            self.scale = max(math.sqrt(max(np.average(slopes, weights=weights), 0)), self.first)
+            for other in {above, busiest} - {-1, cell}:
+                (a, noise), (b, other_noise) = self.values[cell], self.values[other]
+                change = abs(a - b) - doubt * math.sqrt(noise + other_noise)
+                if (distance := np.linalg.norm(self.place(cell) - self.place(other))) > 0:
+                    slopes.append(change / distance)
+        self.scale = max(slopes)

@@ -383,37 +383,33 @@ def review(tree: Tree, first: float) -> None:
 
 @compiled
 def learn_scale(tree: Tree, first: float) -> None:
-    """Estimate the Lipschitz constant from what rewards differ by between each cell and the nearest one above it.
+    """Estimate the Lipschitz constant: the largest slope that the rewards show beyond doubt, or the first guess.
 
-    Cells with none above them are compared with the one made before. Of the squared difference of two means, less its
-    noise, over the squared distance, the expectation is the square of the slope along one direction: times the
-    dimension, that of the gradient. Weights are inverse variances with the constant as it was; the first guess counts
-    as four pairs.
+    Each cell is compared with the nearest one above it and with the one visited most. Slopes are less z standard
+    deviations of their noise, z^2 = 2 log(2 cells), so that noise alone hardly ever shows one.
     """
-    dim = tree.places.shape[1]
-    for _ in range(3):
-        present = tree.pool[SCALE] ** 2
-        weights, total = 16.0 / (first * first) ** 2, 16.0 / (first * first)
-        before = -1
-        for node in range(1, len(tree.stats)):
-            if tree.stats[node, COUNT] == 0.0:
-                continue
-            above = tree.parents[node]
-            while above >= 0 and tree.stats[above, COUNT] == 0.0:
-                above = tree.parents[above]
-            if above < 0:
-                above, before = before, node
-            if above < 0:
-                continue
-            squared = apart(tree, tree.places[node], above)
-            if squared == 0.0:
-                continue
-            noise = tree.stats[node, NOISE] + tree.stats[above, NOISE]
-            slope = ((tree.stats[node, VALUE] - tree.stats[above, VALUE]) ** 2 - noise) * dim / squared
-            weight = tree.stats[node, COUNT] / (noise * dim / squared + present) ** 2
-            weights += weight
-            total += weight * slope
-        tree.pool[SCALE] = max(np.sqrt(max(total / weights, 0.0)), first)
+    busiest, cells = 0, 0.0
+    for node in range(len(tree.stats)):
+        if tree.stats[node, COUNT] > 0.0:
+            cells += 1.0
+        if tree.stats[node, COUNT] > tree.stats[busiest, COUNT]:
+            busiest = node
+    doubt = np.sqrt(2.0 * np.log(2.0 * max(cells, 1.0)))
+    steepest = first
+    for node in range(len(tree.stats)):
+        if tree.stats[node, COUNT] == 0.0:
+            continue
+        above = tree.parents[node]
+        while above >= 0 and tree.stats[above, COUNT] == 0.0:
+            above = tree.parents[above]
+        for other in (above, busiest):
+            if other >= 0:
+                squared = apart(tree, tree.places[node], other)
+                noise = tree.stats[node, NOISE] + tree.stats[other, NOISE]
+                change = abs(tree.stats[node, VALUE] - tree.stats[other, VALUE]) - doubt * np.sqrt(noise)
+                if change > 0.0 and squared > 0.0:
+                    steepest = max(steepest, change / np.sqrt(squared))
+    tree.pool[SCALE] = steepest
 
 
 @compiled

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_positive
 from orbandit._kernels import hoo as kernels
 from orbandit._kernels.hoo import COUNT, SUM
-from orbandit.agents.base import ELSEWHERE, Means, Seed, as_means, as_stream
+from orbandit.agents.base import ELSEWHERE, Means, Seed, as_stream
 from orbandit.agents.files import Arrays
-from orbandit.agents.spatial import SpatialAgent
+from orbandit.agents.on_cells import CellAgent
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows, hashes
@@ -35,7 +35,7 @@ LEVELS = 3
 
 
 @final
-class HOO(SpatialAgent):
+class HOO(CellAgent):
     """Hierarchical optimistic optimisation, truncated.
 
     Parameters
@@ -158,9 +158,6 @@ class HOO(SpatialAgent):
         cells = self._cells
         return int(kernels.follow(self._bounds, self._stats, cells.children, cells.depths, self._prefers, self.depth))
 
-    def _point(self, handle: int) -> Array:
-        return np.array(self._cells.points(np.array([handle]))[0]) + 0.0
-
     def _nearest(self, point: Any) -> int:
         return self._path(self._inside(point))[-1]
 
@@ -253,8 +250,6 @@ class HOO(SpatialAgent):
         """The half of each cell that wins a tie."""
         return self._rows[2].filled
 
-    _means: tuple[Any, Rows] | None = None
-
     def _play_some(self, mean: Means, draws: Array) -> Array:
         self._choose()  # makes the cells that this takes
         cells, played = self._cells, np.empty(len(draws))
@@ -276,27 +271,10 @@ class HOO(SpatialAgent):
         )
         return played[:done]
 
-    def _cell_means(self, mean: Means) -> Array:
-        """Return the means of all cells, computed for those made since the last call."""
-        if self._means is None or self._means[0] != mean:
-            self._means = (mean, Rows(np.empty(0)))
-        known = self._means[1]
-        new = np.arange(len(known.filled), len(self._cells))
-        if len(new):
-            known.append(as_means(mean(self._cells.points(new)), len(new)))
-        return known.filled
-
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
-        asks = self._ask_arrays()  # which makes the last one pending
+        cells = self._cell_arrays()
         settings = {**self._spatial_settings(), "nu": self._given[0], "rho": self._given[1]}
-        arrays = {
-            "stats": self._stats,
-            "parents": self._cells.parents,
-            "children": self._cells.children,
-            "asked": self._asked_points(),
-            **asks,
-        }
-        return settings, {"salt": self._salt}, arrays
+        return settings, {"salt": self._salt}, {"stats": self._stats, **cells}
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = int(state["salt"]) % 2**64
@@ -305,10 +283,7 @@ class HOO(SpatialAgent):
             raise ValueError(f"statistics of shape {stats.shape} for {len(parents)} cells")
         if (stats < 0).any() or (stats[:, SUM] > stats[:, COUNT]).any():
             raise ValueError("statistics that cannot be")
-        self._cells.restore(parents, arrays["children"])
-        self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], len(parents))
-        if any(cell == ELSEWHERE for cell, _ in self._asked.values()):
-            raise ValueError("pending asks of no cell")
+        self._restore_cells(arrays)
         self._open(stats)
         self._mend_all()
 

@@ -39,9 +39,9 @@ from orbandit._kernels.orbit_tree import (
     SUM,
 )
 from orbandit._kernels.tournament import levels_of, raise_all
-from orbandit.agents.base import ELSEWHERE, Means, Seed, as_means, as_stream
+from orbandit.agents.base import ELSEWHERE, Means, Seed, as_stream
 from orbandit.agents.files import Arrays
-from orbandit.agents.spatial import SpatialAgent
+from orbandit.agents.on_cells import CellAgent
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows, hashes
@@ -74,7 +74,7 @@ FIRST_REVIEW = 64
 
 
 @final
-class OrbitTree(SpatialAgent):
+class OrbitTree(CellAgent):
     """The adaptive agent for real use: few samples, any space and group, fast enough for millions of rounds.
 
     Parameters
@@ -82,11 +82,10 @@ class OrbitTree(SpatialAgent):
     space, group, horizon, reward_range, seed
         As for `UniformMesh`; ties go to priorities that the seed gives each cell.
     lipschitz : float, optional
-        The Lipschitz constant of the mean reward, or None if it is not known. Then it is learnt: from the squared
-        differences of the rewards of cells and the cells above them, less their noise (the variogram's moment estimate;
-        G. Matheron, Principles of geostatistics, 1963), at every doubling of the rounds, and never less than what
-        crosses the range of rewards over half the diameter of the space. S. Bubeck, G. Stoltz,
-        J. Y. Yu, Lipschitz bandits without the Lipschitz constant, 2011, estimate it from rewards too, once.
+        The Lipschitz constant of the mean reward, or None if it is not known. Then it is learnt, at every doubling of
+        the rounds: the largest slope between cells that rewards show beyond the doubt of their noise, and no less than
+        what crosses the range of rewards over half the diameter of the space. S. Bubeck, G. Stoltz, J. Y. Yu, Lipschitz
+        bandits without the Lipschitz constant, 2011, do so once, on a mesh of their own for it.
     guarantee : "theory", optional
         Use confidence bounds that hold instead of the tuned default; takes more rewards, and `lipschitz` must be given.
 
@@ -95,11 +94,12 @@ class OrbitTree(SpatialAgent):
     Under guarantee="theory", if the mean is invariant and `lipschitz` right: with probability at least 1 - 1/n, in all
     rounds, every key bounds all rewards in its cell, and every point played, beyond the first cells, is within
     4 L radius(parent) of the best reward, for parent the cell that its own is a half of. A cell is played at most
-    1 + w / 2 (L radius)^2 times, so the
-    regret is at most a constant times the least over r of n r + sum of C(r') w / r' over r' = r, 2 r, 4 r, ..., with
-    C(r') the number of cells of L radius about r' that are within 4 r' of the best: n^((z + 1) / (z + 2)) up to
-    logarithms for the zooming dimension z of X/G. Rewards told of points that were not asked for count with twice the
-    radius. The default has no such bound: its constants were chosen on random problems (docs/orbit_tree.md).
+    1 + w / 2 (L radius)^2 times. So the regret is at most a constant times the least over r of n r + sum of
+    C(r') w / r' over r' = r, 2 r, 4 r, ..., with C(r') the number of cells of L radius about r' within 4 r' of the
+    best: n^((z + 1) / (z + 2)) up to logarithms, for the zooming dimension z of X/G. Rewards told of points that
+    were not asked for count with twice the radius.
+
+    The default has no such bound: its constants were chosen on random problems (docs/orbit_tree.md).
 
     Examples
     --------
@@ -209,9 +209,6 @@ class OrbitTree(SpatialAgent):
         while (node := kernels.choose(self._tree, DEEPEST)) < 0:
             self._grow(-1 - node)
         return node
-
-    def _point(self, handle: int) -> Array:
-        return np.array(self._cells.points(np.array([handle]))[0]) + 0.0
 
     def _nearest(self, point: Any) -> int:
         """Return the leaf that holds a point."""
@@ -363,8 +360,6 @@ class OrbitTree(SpatialAgent):
         """Which cells are leaves."""
         return self._keys[: len(self._cells)] > -np.inf
 
-    _means: tuple[Any, Rows] | None = None
-
     def _play_some(self, mean: Means, draws: Array) -> Array:
         self._choose()  # makes the cells that this takes
         due = max(FIRST_REVIEW, 1 << self._rounds.bit_length())
@@ -374,45 +369,23 @@ class OrbitTree(SpatialAgent):
         self._judge_if_due(self._rounds + done)
         return played[:done]
 
-    def _cell_means(self, mean: Means) -> Array:
-        """Return the means of all cells, computed for those made since the last call."""
-        if self._means is None or self._means[0] != mean:
-            self._means = (mean, Rows(np.empty(0)))
-        known = self._means[1]
-        new = np.arange(len(known.filled), len(self._cells))
-        if len(new):
-            known.append(as_means(mean(self._cells.points(new)), len(new)))
-        return known.filled
-
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
-        asks = self._ask_arrays()  # which makes the last one pending
+        cells = self._cell_arrays()
         settings = {**self._spatial_settings(), "guarantee": self._guarantee}
         if self._is_learning:
             settings["lipschitz"] = None
-        arrays = {
-            "stats": self._stats,
-            "keys": self._keys[: len(self._cells)],
-            "places": self._places,
-            "pool": self._pool,
-            "parents": self._cells.parents,
-            "children": self._cells.children,
-            "asked": self._asked_points(),
-            **asks,
-        }
+        keys = self._keys[: len(self._cells)]
+        arrays = {"stats": self._stats, "keys": keys, "places": self._places, "pool": self._pool, **cells}
         return settings, {"salt": self._salt}, arrays
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = int(state["salt"]) % 2**64
         self._set_rules()
         stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
-        parents = arrays["parents"]
-        self._cells.restore(parents, arrays["children"])
+        self._restore_cells(arrays)
         _check_state(stats, keys, pool, self._cells.children)
-        if places.shape != (len(parents), len(self._cells.sides(0))) or not np.isfinite(places).all():
-            raise ValueError(f"places of shape {places.shape} for {len(parents)} cells")
-        self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], len(parents))
-        if any(cell == ELSEWHERE for cell, _ in self._asked.values()):
-            raise ValueError("pending asks of no cell")
+        if places.shape != (len(self._cells), len(self._cells.sides(0))) or not np.isfinite(places).all():
+            raise ValueError(f"places of shape {places.shape} for {len(self._cells)} cells")
         self._open(stats, keys, places, pool)
 
 

@@ -25,6 +25,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/meshes.py
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/adaptive.py
+	$(BIN)/python benchmarks/alternatives.py
 
 # The lower bounds of pyproject.toml, tried for real in an environment of their own.
 test-oldest:

@@ -50,6 +50,8 @@ AGENTS = {
     "OrbitTree theory": on(A.OrbitTree, CUBE, S3, guarantee="theory"),
     "OrbitTree simplex": on(A.OrbitTree, S.Simplex(3), S3),
     "OrbitTree turbines": on(A.OrbitTree, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2)),
+    "OrbitTree shared points": on(A.OrbitTree, S.Simplex(4), lipschitz=5.0),
+    "HOO shared points": on(A.HOO, S.Simplex(4), lipschitz=5.0),
     "OrbitTree O(2)": on(A.OrbitTree, S.Ball(4), G.Orthogonal(2, 2)),
     "elimination": on(A.SideObservationElimination, S.Box(0.0, 1.0, dim=1)),
     "elimination S2": on(A.SideObservationElimination, SQUARE, G.Symmetric(2)),

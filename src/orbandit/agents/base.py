@@ -41,7 +41,7 @@ class Agent(ABC):
     _horizon: int | None
     _goal: int
     _rounds: int
-    _asked: dict[Any, list[int]]
+    _asked: dict[Any, list[int]]  # the handles of the pending asks of each point, oldest first; cells may share a point
     _last: tuple[Any, int] | None
 
     _configure: Callable[..., None]
@@ -225,22 +225,25 @@ class Agent(ABC):
         self._asked, self._last = {}, None
 
     def _ask_arrays(self) -> files.Arrays:
-        """Return the handles and times of the pending asks, in the order of their keys."""
+        """Return the handles of the pending asks, in the order of `_pending_keys`."""
         self._settle()
-        return {
-            "asked_handles": np.array([handle for handle, _ in self._asked.values()], dtype=np.int64),
-            "asked_times": np.array([times for _, times in self._asked.values()], dtype=np.int64),
-        }
+        handles = [handle for handles in self._asked.values() for handle in handles]
+        return {"asked_handles": np.array(handles, dtype=np.int64)}
+
+    def _pending_keys(self) -> list[Any]:
+        """Return what identifies the point of each pending ask."""
+        return [key for key, handles in self._asked.items() for _ in handles]
 
     def _set_asks(self, arrays: files.Arrays, keys: list[Any], size: int) -> None:
         """Undo `_ask_arrays`, checked: handles are below `size`."""
-        handles, times = arrays["asked_handles"], arrays["asked_times"]
-        if not (handles.shape == times.shape == (len(keys),)):
+        handles = arrays["asked_handles"]
+        if handles.shape != (len(keys),):
             raise ValueError("pending asks and their points do not match")
-        if not ((handles >= ELSEWHERE) & (handles < size) & (times >= 1)).all():
-            raise ValueError("pending asks of what does not exist, or made no times")
+        if not ((handles >= ELSEWHERE) & (handles < size)).all():
+            raise ValueError("pending asks of what does not exist")
         self._open_asks()
-        self._asked = {key: [int(h), int(t)] for key, h, t in zip(keys, handles, times, strict=True)}
+        for key, handle in zip(keys, handles.tolist(), strict=True):
+            self._asked.setdefault(key, []).append(int(handle))
 
     def _answered(self, key: Any) -> tuple[int, float]:
         """Return the handle of the ask that a reward answers, and how many pending observations that releases."""
@@ -265,13 +268,13 @@ class Agent(ABC):
         if self._last is not None:
             key, handle = self._last
             self._expect(handle, None, 1.0)
-            self._asked.setdefault(key, [handle, 0])[1] += 1
+            self._asked.setdefault(key, []).append(handle)
             self._last = None
 
     def _release(self, key: Any) -> None:
-        entry = self._asked[key]
-        entry[1] -= 1
-        if entry[1] == 0:
+        handles = self._asked[key]
+        del handles[0]
+        if not handles:
             del self._asked[key]
 
     def _advance(self) -> None:

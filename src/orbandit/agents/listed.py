@@ -63,7 +63,7 @@ class ListedAgent(FiniteAgent):
 
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
         arrays = self._table_arrays()
-        arrays["asked"] = np.array(list(self._asked), dtype=np.int64)
+        arrays["asked"] = np.array(self._pending_keys(), dtype=np.int64)
         return self._settings(), {}, arrays
 
     @abstractmethod

@@ -40,5 +40,5 @@ class CellAgent(SpatialAgent):
         """Undo `_cell_arrays`, checked."""
         self._cells.restore(arrays["parents"], arrays["children"])
         self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], len(self._cells))
-        if any(cell == ELSEWHERE for cell, _ in self._asked.values()):
+        if (arrays["asked_handles"] == ELSEWHERE).any():
             raise ValueError("pending asks of no cell")

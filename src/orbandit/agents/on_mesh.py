@@ -228,9 +228,9 @@ class MeshAgent(SpatialAgent, FiniteAgent):
         sizes = np.diff(indptr)
         self._table.add(arms, np.repeat(sums, sizes), np.repeat(counts, sizes))
         self._resume()
-        for key, (_, times) in asked.items():
-            self._asked[key] = [ELSEWHERE, times]
-            self._table.expect(self._reach(point_of(key)), float(times))
+        for key, handles in asked.items():
+            self._asked[key] = [ELSEWHERE] * len(handles)
+            self._table.expect(self._reach(point_of(key)), float(len(handles)))
 
     def _resume(self) -> None:
         """Do what is due once a new mesh knows all that was observed."""

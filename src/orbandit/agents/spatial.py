@@ -70,7 +70,7 @@ class SpatialAgent(Agent):
 
     def _asked_points(self) -> Array:
         """Return the points of the pending asks."""
-        return np.array([point_of(key) for key in self._asked]).reshape(-1, self._space.dim)
+        return np.array([point_of(key) for key in self._pending_keys()]).reshape(-1, self._space.dim)
 
 
 def point_of(key: bytes) -> Array:

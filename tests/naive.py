@@ -202,16 +202,16 @@ class OrbitTree:
         self.log = math.log(horizon)
         self.weight = math.log(6) + 3 * self.log
         self.rewards = {}  # cell -> its rewards
-        self.keys, self.spreads, self.judged, self.due, self.ceilings = {}, {}, {}, {}, {}
+        self.keys, self.spreads, self.judged, self.due = {}, {}, {}, {}
         self.values = {}
         self.now, self.residual, self.freedom, self.rounds = 0, 4.0, 4.0, 0
-        self.ceilings[0] = 1 + math.sqrt(self.weight / 2) + self.radius(0)
+        self.ceiling = 1 + math.sqrt(self.weight / 2) + self.radius(0)
         level, leaves = [0], [0]
         while level and len(leaves) < 8:
             level = [half for cell in level for half in self.halves(cell)]
             leaves = level
         for cell in leaves:
-            self.keys[cell], self.ceilings[cell] = 9.0, self.ceilings[0]
+            self.keys[cell] = 0.0
         self.review()
 
     def halves(self, cell):
@@ -237,7 +237,8 @@ class OrbitTree:
 
     def krige(self, place):
         """Condition the joint distribution of f(o) and of the nearest means, each f(o) plus an increment plus noise."""
-        known = [(self.variogram(place, self.place(cell)), cell) for cell in self.values]
+        near = [cell for cell in self.values if self.scale * np.linalg.norm(place - self.place(cell)) <= 1.5]
+        known = [(self.variogram(place, self.place(cell)), cell) for cell in sorted(near)]
         known = sorted(known, key=lambda entry: entry[0] + self.values[entry[1]][1])[:32]
         if not known:
             return 0.5, 0.5
@@ -257,14 +258,18 @@ class OrbitTree:
             radius = min(radius, math.sqrt(2 * np.var(rewards, ddof=1) * w / n) + 7 * w / (3 * (n - 1)))
         return radius
 
+    def bound(self, cell):
+        """The least bound of a cell and of those above it."""
+        rewards, above = self.rewards.get(cell), int(self.tree.parents[cell])
+        own = np.mean(rewards) + self.confidence(rewards) + self.radius(cell) if rewards else math.inf
+        return min(own, self.ceiling if above < 0 else self.bound(above))
+
     def judge(self, cell):
         self.judged[cell] = self.now
         if self.theory:
             rewards = self.rewards.get(cell, [])
             self.spreads[cell] = self.confidence(rewards) if rewards else math.inf
-            key = self.ceilings[cell]
-            if rewards:
-                key = min(key, np.mean(rewards) + self.spreads[cell] + self.radius(cell))
+            key = self.bound(cell)
         else:
             mean, self.spreads[cell] = self.krige(self.place(cell))
             beta = max(self.constants.BETA, math.sqrt(max(0.0, 2 * self.log - 2 * math.log(self.constants.CALM))))
@@ -282,7 +287,6 @@ class OrbitTree:
                 key = self.keys.pop(cell)
                 for half in self.halves(cell):
                     self.keys[half] = key - self.ties(cell) + self.ties(half)
-                    self.ceilings[half] = key - self.ties(cell)
             else:
                 return cell
 

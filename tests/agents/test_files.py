@@ -12,6 +12,7 @@ import pytest
 
 import orbandit as ob
 from agent_cases import AGENTS, any_points, play, state
+from orbandit._kernels.kriging import COLUMNS, NOISE
 from orbandit.errors import InputError
 
 every = pytest.mark.parametrize("name", AGENTS)
@@ -239,7 +240,7 @@ def test_forged_trees_are_refused_by_name(forgery, tmp_path):
         with_array("stats.npy", lambda a: npy(-a)),
         with_array("stats.npy", lambda a: npy(a + np.inf)),
         with_array("stats.npy", lambda a: npy(a.astype(np.float32))),
-        with_array("stats.npy", lambda a: npy(a * np.where(np.arange(12) == 7, 0.0, 1.0))),  # no noise
+        with_array("stats.npy", lambda a: npy(a * np.where(np.arange(COLUMNS) == NOISE, 0.0, 1.0))),  # no noise
         with_array("keys.npy", lambda a: npy(a[:-1])),
         with_array("keys.npy", lambda a: npy(np.full_like(a, np.nan))),
         with_array("keys.npy", lambda a: npy(np.full_like(a, -np.inf))),

@@ -1,18 +1,5 @@
 """OrbitTree on cells: what the rewards near a cell say of it, when to divide it, and which to play.
 
-Kriging. Differences of the mean reward f are Gaussian with the variogram of a Matern-3/2 field, in units where the
-Lipschitz constant is 1 (r is the distance times `pool[SCALE]`):
-
-    q(r) = E (f(x) - f(y))^2 = 2/3 (c l)^2 (1 - (1 + z) exp(-z)),   z = sqrt(3) r / l,   so that q(r) ~ (c r)^2
-
-Cells i with rewards have means y_i with noise v_i, at the means x_i of the places the rewards are of: the point of the
-cell, unless rewards of other points in it were told. About a place o, q_i = q(|x_i - o|) and q_ij = q(|x_i - x_j|),
-
-    y_i = f(o) + e_i,   cov(e_i, e_j) = (q_i + q_j - q_ij) / 2 + v_i [i = j] =: S
-
-so that f(o) has precision p = 1' S^-1 1 + 4 and mean (1' S^-1 y + 4 / 2) / p, where f(o) ~ N(1/2, 1/4) beforehand. The
-cells are the NEIGHBORS with the least q_i + v_i, found in the tree by boxes about the rewards below each cell.
-
 Noise. Rewards in [0, 1] with mean m have a variance of at most m (1 - m): of this they have a fraction that is pooled
 over all cells. v_i is that fraction of m (1 - m), for m the mean with a few rewards of 0 and 1 added, over the visits.
 
@@ -21,160 +8,39 @@ changes, and a cell whose key leads is judged again unless it was JUDGED since t
 less than a few percent do not count as changes.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
-from orbandit._kernels.tournament import HeadArray, set_key
-
-SUM, COUNT, PENDING, SQUARES, FOREIGN, BELIEF, VALUE, NOISE, SPREAD, DUE, JUDGED, CEILING = range(12)
-"""Columns of `stats`: sums and counts of rewards, asks pending, sums of squares, rewards of other points than the
-cell's own, the mean that pending asks are expected to have; the value and the noise that stand for the cell, its spread
-when it was judged, the visits after which it is judged again, when it was judged, and the least upper bound of the
-cells above it."""
-COLUMNS = 12
-
-NOW, SCALE, RESIDUAL, FREEDOM = range(4)
-"""What is known of all cells together: the number of changes, the Lipschitz constant, and of the pooled noise the sum
-of residuals and its degrees of freedom."""
-
-BETA, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, LOG = range(8)
-"""Rules: the weights of spread and radius in the key, how far the spread must fall below the radius before a cell is
-divided; c and l of the variogram; rewards of 0 and 1 added to a mean; the part of the visits that counts as a change;
-and log(6 n^3) for keys that are confidence bounds, 0 for kriging."""
-
-NEIGHBORS = 32
-NONE, UNKNOWN = -1, -2
-NEVER = -1.0
-
-
-class Tree(NamedTuple):
-    """Everything the kernels work on: one row for each cell, a tournament of keys, rules, and room to work in."""
-
-    stats: FloatArray
-    centers: FloatArray
-    places: FloatArray
-    boxes: FloatArray
-    children: IndexArray
-    parents: IndexArray
-    depths: IndexArray
-    radii: FloatArray
-    ties: FloatArray
-    keys: FloatArray
-    heads: HeadArray
-    levels: IndexArray
-    rules: FloatArray
-    pool: FloatArray
-    found: IndexArray
-    work: FloatArray
-    factor: FloatArray
-
-
-def workspace() -> tuple[IndexArray, FloatArray, FloatArray]:
-    """Return the room that kriging works in."""
-    return np.zeros(128, dtype=np.int64), np.zeros((5, 128)), np.zeros((NEIGHBORS, NEIGHBORS))
-
-
-@compiled
-def variogram(squared: float, tree: Tree) -> float:
-    """Return q of a squared distance."""
-    steep, reach = tree.rules[STEEP], tree.rules[REACH]
-    squared *= tree.pool[SCALE] ** 2
-    z = np.sqrt(3.0 * squared) / reach
-    if z < 1e-4:
-        return float(steep * steep * squared)
-    return float(2.0 / 3.0 * (steep * reach) ** 2 * (1.0 - (1.0 + z) * np.exp(-z)))
-
-
-@compiled
-def apart(tree: Tree, place: FloatArray, node: int) -> float:
-    """Return the squared distance of a place from that of a cell's rewards."""
-    total = 0.0
-    for k in range(len(place)):
-        total += (tree.places[node, k] - place[k]) ** 2
-    return total
-
-
-@compiled
-def outside(tree: Tree, place: FloatArray, node: int) -> float:
-    """Return the squared distance of a place from the box of the rewards below a cell; infinite if there are none."""
-    total = 0.0
-    for k in range(len(place)):
-        gap = max(tree.boxes[node, 0, k] - place[k], place[k] - tree.boxes[node, 1, k], 0.0)
-        total += gap * gap
-    return total
-
-
-@compiled
-def gather(tree: Tree, place: FloatArray) -> int:
-    """Find the cells with the least q_i + v_i, least first, and return how many.
-
-    They are left in `found`, with q_i in work[0] and q_i + v_i in work[1]. `found` beyond them and work[2] are a stack
-    of cells to look below, with the least q_i that there can be.
-    """
-    found, gaps, ranks, least = tree.found, tree.work[0], tree.work[1], tree.work[2]
-    size, top = 0, NEIGHBORS
-    found[top] = 0
-    least[top] = 0.0
-    while top >= NEIGHBORS:
-        node, bound = found[top], least[top]
-        top -= 1
-        if size == NEIGHBORS and bound >= ranks[size - 1]:
-            continue
-        if tree.stats[node, COUNT] + tree.stats[node, PENDING] > 0.0:
-            gap = variogram(apart(tree, place, node), tree)
-            rank = gap + tree.stats[node, NOISE]
-            at = size
-            if size < NEIGHBORS:
-                size += 1
-            elif rank < ranks[size - 1]:
-                at = size - 1
-            else:
-                at = -1
-            if at >= 0:
-                while at > 0 and ranks[at - 1] > rank:
-                    ranks[at], found[at], gaps[at] = ranks[at - 1], found[at - 1], gaps[at - 1]
-                    at -= 1
-                ranks[at], found[at], gaps[at] = rank, node, gap
-        lower, upper = tree.children[node, 0], tree.children[node, 1]
-        below = outside(tree, place, lower) if lower >= 0 else np.inf
-        above = outside(tree, place, upper) if upper >= 0 else np.inf
-        if below <= above:  # the nearer one is looked at first
-            lower, upper, below, above = upper, lower, above, below
-        if below < np.inf:
-            top += 1
-            found[top], least[top] = lower, variogram(below, tree)
-        if above < np.inf:
-            top += 1
-            found[top], least[top] = upper, variogram(above, tree)
-    return size
-
-
-@compiled
-def krige(tree: Tree, place: FloatArray) -> tuple[float, float]:
-    """Return the estimate of f at a place, and its standard deviation."""
-    size = gather(tree, place)
-    found, gaps, ones, values, factor = tree.found, tree.work[0], tree.work[3], tree.work[4], tree.factor
-    precision, weighted = 4.0, 2.0
-    for i in range(size):  # the Cholesky factor of S, and the solutions for 1 and y
-        node = found[i]
-        one, value, rest = 1.0, tree.stats[node, VALUE], gaps[i] + tree.stats[node, NOISE]
-        for j in range(i):
-            between = apart(tree, tree.places[node], found[j])
-            entry = 0.5 * (gaps[i] + gaps[j] - variogram(between, tree))
-            for k in range(j):
-                entry -= factor[i, k] * factor[j, k]
-            entry /= factor[j, j]
-            factor[i, j] = entry
-            rest -= entry * entry
-            one -= entry * ones[j]
-            value -= entry * values[j]
-        root = np.sqrt(max(rest, 1e-12))
-        factor[i, i], ones[i], values[i] = root, one / root, value / root
-        precision += ones[i] * ones[i]
-        weighted += ones[i] * values[i]
-    return weighted / precision, 1.0 / np.sqrt(precision)
+from orbandit._kernels.compiled import FloatArray, compiled
+from orbandit._kernels.kriging import (
+    ALPHA,
+    BATCH,
+    BELIEF,
+    BETA,
+    CEILING,
+    COUNT,
+    DUE,
+    EXTRA,
+    FOREIGN,
+    FREEDOM,
+    JUDGED,
+    KAPPA,
+    LOG,
+    NEVER,
+    NOISE,
+    NOW,
+    PENDING,
+    RESIDUAL,
+    SCALE,
+    SPREAD,
+    SQUARES,
+    SUM,
+    UNKNOWN,
+    VALUE,
+    Tree,
+    apart,
+    krige,
+)
+from orbandit._kernels.tournament import set_key
 
 
 @compiled
@@ -197,16 +63,21 @@ def size_of(tree: Tree, node: int) -> float:
 
 @compiled
 def bounded(tree: Tree, node: int, visits: float) -> float:
-    """Return the upper confidence bound of all rewards in a cell, as if after so many visits."""
-    ceiling = float(tree.stats[node, CEILING])
-    if visits == 0.0:
-        return ceiling
-    count = tree.stats[node, COUNT]
-    mean = tree.stats[node, SUM] / count if count > 0.0 else 0.5
-    size = size_of(tree, node)
-    if tree.stats[node, FOREIGN] > 0.0:  # rewards of points elsewhere in the cell
-        size *= 2.0
-    return min(ceiling, float(mean + confidence(tree, node, visits) + size))
+    """Return the least upper confidence bound of a cell and those above it, as if it had so many visits."""
+    least = float(tree.rules[CEILING])
+    above = node
+    while above >= 0:
+        count = tree.stats[above, COUNT]
+        if above != node:
+            visits = count
+        if visits > 0.0:
+            mean = tree.stats[above, SUM] / count if count > 0.0 else 0.5
+            size = size_of(tree, above)
+            if tree.stats[above, FOREIGN] > 0.0:  # rewards of points elsewhere in the cell
+                size *= 2.0
+            least = min(least, float(mean + confidence(tree, above, visits) + size))
+        above = tree.parents[above]
+    return least
 
 
 @compiled
@@ -214,10 +85,9 @@ def judge(tree: Tree, node: int) -> None:
     """Compute the spread and the key of a cell that is not divided."""
     row = tree.stats[node]
     row[JUDGED] = tree.pool[NOW]
-    if tree.rules[LOG] > 0.0:
-        visits = row[COUNT] + row[PENDING]
-        row[SPREAD] = confidence(tree, node, visits) if visits > 0.0 else np.inf
-        key = bounded(tree, node, visits)
+    if tree.rules[LOG] > 0.0:  # only what was told divides a cell
+        row[SPREAD] = confidence(tree, node, row[COUNT]) if row[COUNT] > 0.0 else np.inf
+        key = bounded(tree, node, row[COUNT] + row[PENDING])
     else:
         mean, spread = krige(tree, tree.centers[node])
         row[SPREAD] = spread
@@ -228,15 +98,15 @@ def judge(tree: Tree, node: int) -> None:
 @compiled
 def divide(tree: Tree, node: int) -> None:
     """Put the halves of a cell, which must be known, in its place; their keys start from its own."""
-    row = tree.stats[node]
     for side in range(2):
         half = tree.children[node, side]
         if half >= 0:
-            tree.stats[half, CEILING] = bounded(tree, node, row[COUNT]) if tree.rules[LOG] > 0.0 else 0.0
             tree.stats[half, SPREAD] = np.inf
             tree.stats[half, JUDGED] = NEVER
-            key = tree.keys[node] - tree.ties[node] + tree.ties[half]
-            set_key(tree.keys, tree.heads, tree.levels, half, key)
+            key = tree.keys[node] - tree.ties[node]
+            if tree.rules[LOG] > 0.0:
+                key = bounded(tree, half, 0.0)
+            set_key(tree.keys, tree.heads, tree.levels, half, key + tree.ties[half])
     set_key(tree.keys, tree.heads, tree.levels, node, -np.inf)
 
 
@@ -295,6 +165,16 @@ def weigh(tree: Tree, node: int) -> None:
     mean = (row[VALUE] * visits + 0.5 * tree.rules[EXTRA]) / (visits + tree.rules[EXTRA])
     fraction = tree.pool[RESIDUAL] / tree.pool[FREEDOM]
     row[NOISE] = max(fraction * max(mean * (1.0 - mean), 0.01) / visits, 1e-12)
+    hush(tree, node)
+
+
+@compiled
+def hush(tree: Tree, node: int) -> None:
+    """Let a cell and all above it know how little noise there is."""
+    above = node
+    while above >= 0 and tree.quiet[above] > tree.stats[node, NOISE]:
+        tree.quiet[above] = tree.stats[node, NOISE]
+        above = tree.parents[above]
 
 
 @compiled
@@ -360,19 +240,21 @@ def change(tree: Tree, node: int, at_once: bool) -> None:
     bounds = tree.rules[LOG] > 0.0
     if bounds or at_once or visits >= row[DUE]:
         postpone(tree, node)
-        if not bounds:
+        is_leaf = tree.keys[node] > -np.inf
+        if not (bounds and is_leaf):  # a bound of a leaf concerns no other
             tree.pool[NOW] += 1.0
-        if tree.keys[node] > -np.inf:
+        if is_leaf:
             judge(tree, node)
 
 
 @compiled
-def review(tree: Tree, first: float) -> None:
-    """Weigh and judge all cells anew, after learning the Lipschitz constant if there is a first guess of it."""
+def review(tree: Tree, learns: bool) -> None:
+    """Weigh and judge all cells anew, after learning the Lipschitz constant if that is wanted."""
+    tree.quiet[:] = np.inf
     for node in range(len(tree.stats)):
         weigh(tree, node)
-    if first > 0.0:
-        learn_scale(tree, first)
+    if learns:
+        learn_scale(tree)
     tree.pool[NOW] = 0.0
     for node in range(len(tree.stats)):
         tree.stats[node, JUDGED] = NEVER
@@ -382,8 +264,8 @@ def review(tree: Tree, first: float) -> None:
 
 
 @compiled
-def learn_scale(tree: Tree, first: float) -> None:
-    """Estimate the Lipschitz constant: the largest slope that the rewards show beyond doubt, or the first guess.
+def learn_scale(tree: Tree) -> None:
+    """Estimate the Lipschitz constant: the largest slope that the rewards show beyond doubt, or the first guess, 1.
 
     Each cell is compared with the nearest one above it and with the one visited most. Slopes are less z standard
     deviations of their noise, z^2 = 2 log(2 cells), so that noise alone hardly ever shows one.
@@ -395,7 +277,7 @@ def learn_scale(tree: Tree, first: float) -> None:
         if tree.stats[node, COUNT] > tree.stats[busiest, COUNT]:
             busiest = node
     doubt = np.sqrt(2.0 * np.log(2.0 * max(cells, 1.0)))
-    steepest = first
+    steepest = 1.0
     for node in range(len(tree.stats)):
         if tree.stats[node, COUNT] == 0.0:
             continue

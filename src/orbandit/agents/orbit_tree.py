@@ -24,20 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
+from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
-from orbandit._kernels.orbit_tree import (
-    CEILING,
-    COLUMNS,
-    COUNT,
-    FOREIGN,
-    LOG,
-    NOISE,
-    PENDING,
-    SCALE,
-    SPREAD,
-    SQUARES,
-    SUM,
-)
+from orbandit._kernels.kriging import COLUMNS, COUNT, FOREIGN, NOISE, PENDING, SCALE, SPREAD, SQUARES, SUM, Tree
 from orbandit._kernels.tournament import levels_of, raise_all
 from orbandit.agents.base import ELSEWHERE, Means, Seed, as_stream
 from orbandit.agents.files import Arrays
@@ -154,17 +143,24 @@ class OrbitTree(CellAgent):
         self._is_learning = lipschitz is None
         self._configure_space(space, group, self._span / (space.diameter / 2) if lipschitz is None else lipschitz)
         self._cells = CellTree(space, group)
-        self._radii = np.array([self._cells.diameter(depth) / 2 for depth in range(DEEPEST + 1)])
-        self._work = kernels.workspace()
+        if not 1e-100 < self._scale * space.diameter < 1e100:
+            raise InputError(
+                "`lipschitz` times the diameter of the space, over the width of `reward_range`, must lie in "
+                f"(1e-100, 1e100), but got {self._scale * space.diameter:g}."
+            )
+        self._radii = np.array([self._cells.diameter(depth) / 2 * self._scale for depth in range(DEEPEST + 1)])
+        self._work = kriging.workspace()
         self._set_rules()
 
     def _set_rules(self) -> None:
         log = self._log_horizon
         if self._guarantee is None:
             beta = math.sqrt(max(BETA**2, 2 * (log - math.log(CALM))))
-            rules = [beta, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0]
+            rules = [beta, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0, 0.0]
         else:
-            rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, math.log(6) + 3 * log]
+            log = math.log(6) + 3 * log
+            ceiling = 1 + math.sqrt(log / 2) + self._radii[0]  # no bound is larger than that after one reward of 1
+            rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, log, ceiling]
         self._rules = np.array(rules)
 
     @property
@@ -175,7 +171,7 @@ class OrbitTree(CellAgent):
     @property
     def lipschitz(self) -> float:
         """The Lipschitz constant of the mean reward, as given or as learnt so far."""
-        return float(self._pool[SCALE]) * self._span
+        return float(self._pool[SCALE]) * self._lipschitz
 
     @property
     def guarantee(self) -> str | None:
@@ -195,12 +191,12 @@ class OrbitTree(CellAgent):
         inside = self._inside(point)
         if not (self._stats[:, COUNT] > 0).any():
             return math.nan
-        mean, _ = kernels.krige(self._tree, self._cells.place(inside[None])[0])
+        mean, _ = kriging.krige(self._tree, self._place(inside))
         return float(self._unscaled(np.clip(mean, 0.0, 1.0)))
 
     def _lower(self, node: int) -> float:
         if self._guarantee is None:
-            mean, spread = kernels.krige(self._tree, self._centers[node])
+            mean, spread = kriging.krige(self._tree, self._centers[node])
             return mean - spread
         count = self._stats[node, COUNT]
         return float(self._stats[node, SUM] / count - kernels.confidence(self._tree, node, count))
@@ -220,7 +216,7 @@ class OrbitTree(CellAgent):
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         if handle == ELSEWHERE:
             node = self._nearest(point)
-            kernels.observe(self._tree, node, self._cells.place(self._inside(point)[None])[0], value, 0.0, 1.0)
+            kernels.observe(self._tree, node, self._place(self._inside(point)), value, 0.0, 1.0)
             self._divide_ripe(node)
         else:
             kernels.observe(self._tree, handle, self._centers[handle], value, released, 0.0)
@@ -229,7 +225,7 @@ class OrbitTree(CellAgent):
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         kernels.expect(self._tree, handle, amount)
         if amount < 0:
-            self._judge_all()  # an ask that is taken back leaves no trace in any key
+            self._judge_all()  # so that no key counts on an ask that was taken back
 
     def _divide_ripe(self, node: int) -> None:
         """Divide a leaf that rewards from elsewhere say enough of, whether it leads or not."""
@@ -239,7 +235,8 @@ class OrbitTree(CellAgent):
     def _divide(self, node: int) -> None:
         if self._cells.children[node, 0] == UNKNOWN:
             self._grow(node)
-        kernels.divide(self._tree, node)
+        if (self._cells.children[node] >= 0).any():
+            kernels.divide(self._tree, node)
 
     def _next_epoch(self) -> None:
         """Take up the new horizon: all keys change, the cells stay."""
@@ -250,18 +247,15 @@ class OrbitTree(CellAgent):
     def _judge_if_due(self, rounds: int) -> None:
         """Judge all cells anew when the rounds have doubled: what is known of cells that never led is old."""
         if rounds >= FIRST_REVIEW and rounds & (rounds - 1) == 0:
-            self._judge_all(self._scale if self._is_learning else 0.0)
+            self._judge_all(self._is_learning)
 
-    def _judge_all(self, first_scale: float = 0.0) -> None:
-        kernels.review(self._tree, first_scale)
+    def _judge_all(self, learns: bool = False) -> None:
+        kernels.review(self._tree, learns)
 
     def _begin(self) -> None:
         """Start with the first leaves."""
-        stats = np.zeros((1, COLUMNS))
-        if self._guarantee is not None:  # no bound is larger than that after one reward of 1
-            stats[0, CEILING] = 1 + math.sqrt(self._rules[LOG] / 2) + self._scale * self._radii[0]
-        center = self._cells.place(self._cells.points(np.array([0])))
-        self._open(stats, np.array([9.0]), center, np.array([0.0, self._scale, PRIOR, PRIOR]))
+        pool = np.array([0.0, 1.0, PRIOR, PRIOR])
+        self._open(np.zeros((1, COLUMNS)), np.zeros(1), np.empty((0, len(self._cells.sides(0)))), pool)
         leaves = [0]
         while leaves and self.n_arms < FIRST_CELLS:
             for node in leaves:
@@ -290,21 +284,24 @@ class OrbitTree(CellAgent):
             "centers": Rows(np.empty((0, dim))),
             "places": Rows(places),
             "boxes": Rows(np.empty((0, 2, dim))),
+            "quiet": Rows(np.empty(0)),
             "ties": Rows(np.empty(0)),
         }
         self._set_keys(keys)
         self._extend()
         for node in np.flatnonzero(stats[:, [COUNT, PENDING]].any(axis=1)):
             kernels.enter(self._tree, int(node))
+            kernels.hush(self._tree, int(node))
 
     def _extend(self) -> None:
-        """Make what belongs to new cells: places, empty boxes, ties, room in the tournament."""
+        """Make what belongs to new cells: places, empty boxes without noise, ties, room in the tournament."""
         new = np.arange(len(self._centers), len(self._cells))
         empty = np.empty((len(new), 2, self._centers.shape[1]))
         empty[:, 0], empty[:, 1] = np.inf, -np.inf
-        self._rows["centers"].append(self._cells.place(self._cells.points(new)))
+        self._rows["centers"].append(self._cells.place(self._cells.points(new)) * self._scale)
         self._rows["places"].append(self._centers[len(self._places) :])
         self._rows["boxes"].append(empty)
+        self._rows["quiet"].append(np.full(len(new), np.inf))
         self._rows["ties"].append(hashes(self._cells.codes[new], self._salt) * (TIE / 2.0**64))
         if len(self._cells) > self._room:
             self._set_keys(self._keys[: self._room])
@@ -322,11 +319,12 @@ class OrbitTree(CellAgent):
 
     def _assemble(self) -> None:
         """Put together what the kernels work on; it is good until cells are made or the rules change."""
-        self._tree = kernels.Tree(
+        self._tree = Tree(
             self._stats,
             self._centers,
             self._places,
             self._rows["boxes"].filled,
+            self._rows["quiet"].filled,
             self._cells.children,
             self._cells.parents,
             self._cells.depths,
@@ -345,9 +343,13 @@ class OrbitTree(CellAgent):
         """The statistics of each cell."""
         return self._rows["stats"].filled
 
+    def _place(self, point: Array) -> Array:
+        """Return the fold of a point in the frame of the tree, in units where the Lipschitz constant is 1."""
+        return np.asarray(self._cells.place(point[None])[0] * self._scale)
+
     @property
     def _centers(self) -> Array:
-        """The fold of the point of each cell, in the frame of the tree."""
+        """The place of the point of each cell."""
         return self._rows["centers"].filled
 
     @property

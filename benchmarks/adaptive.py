@@ -111,6 +111,7 @@ def peer(kind: Any, problem: ob.problems.Problem, rounds: int, seed: int = 0) ->
     """Return the regret of a peer, and its seconds per round without those of the problem."""
     dim = problem.space.dim
     rng = np.random.default_rng(seed)
+    np.random.seed(seed)  # noqa: NPY002 - PyXAB draws from it
     domain = [[0, 1]] * dim
     if kind is CMA:
         agent: Any = Generations(CMA(rng.random(dim), 0.3, bounds=np.array(domain, dtype=float), seed=seed))

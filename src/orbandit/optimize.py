@@ -49,7 +49,7 @@ class Best:
     point : (dim,) array
         The point recommended.
     value : float
-        The mean measured there (at points nearest to it): an estimate, not the luckiest measurement.
+        The agent's estimate of the mean there, from all measurements around it; not the luckiest measurement.
     history : History
         All measurements.
     interrupted : bool

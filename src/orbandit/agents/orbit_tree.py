@@ -80,15 +80,17 @@ class OrbitTree(CellAgent):
 
     Notes
     -----
-    Under guarantee="theory", if the mean is invariant and `lipschitz` right: with probability at least 1 - 1/n, in all
-    rounds, every key bounds all rewards in its cell, and every point played, beyond the first cells, is within
-    4 L radius(parent) of the best reward, for parent the cell that its own is a half of. A cell is played at most
-    1 + w / 2 (L radius)^2 times. So the regret is at most a constant times the least over r of n r + sum of
-    C(r') w / r' over r' = r, 2 r, 4 r, ..., with C(r') the number of cells of L radius about r' within 4 r' of the
-    best: n^((z + 1) / (z + 2)) up to logarithms, for the zooming dimension z of X/G. Rewards told of points that
-    were not asked for count with twice the radius.
+    Under guarantee="theory", with a horizon, an invariant mean and the right `lipschitz`, asking and telling in turn:
+    with probability at least 1 - 1/n, in all rounds, every key bounds all rewards in its cell, and every point played,
+    beyond the first cells, is within 4 L radius(parent) of the best reward, for parent the cell that its own is a half
+    of. A cell that may be divided is played at most 1 + w / 2 (L radius)^2 times. So the regret is at most a constant
+    times the least over r of n r + sum of C(r') w / r' over r' = r, 2 r, 4 r, ..., with C(r') the number of cells of
+    L radius about r' within 8 r' of the best: n^((z + 1) / (z + 2)) up to logarithms, for the zooming dimension z of
+    X/G. Rewards of points that were not asked for count with twice the radius, and the 4 becomes 6. Pending asks
+    narrow keys until they are told. Without a horizon, n is that of the epoch.
 
-    The default has no such bound: its constants were chosen on random problems (docs/orbit_tree.md).
+    The default has no such bound: its constants were chosen on random problems (docs/orbit_tree.md). Cells are cut
+    at most 62 times, which in ten and more dimensions is what limits how finely the best point is known.
 
     Examples
     --------

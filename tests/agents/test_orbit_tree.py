@@ -87,9 +87,9 @@ def test_kriging_finds_the_most_telling_cells_and_conditions_on_them():
         for point in space.sample(60, 2):  # rewards are then at the mean of the places told
             agent.tell(point, 0.5)
         twin = naive.OrbitTree(agent._cells, constants, agent._scale, 5000, lambda cell: 0.0)
-        twin.place = lambda cell, agent=agent: agent._places[cell]  # in units of the scale, which is 1
+        twin.place = lambda cell, agent=agent: agent._leaves.places[cell]  # in units of the scale, which is 1
         known = np.flatnonzero(agent._stats[:, kernels.COUNT] > 0)
-        assert (agent._places != agent._centers).any()
+        assert (agent._leaves.places != agent._leaves.centers).any()
         twin.values = {int(c): tuple(agent._stats[c, [kernels.VALUE, kernels.NOISE]]) for c in known}
         for point in space.sample(20, 1):
             place = agent._place(point)
@@ -122,7 +122,7 @@ def test_bounds_of_theory_hold(place):
                 for point in space.sample(5, rng):
                     agent.tell(point, float(rng.random() < mean(point[None])[0]))
             agent._play(mean, rng.random(200))
-            keys = np.array([agent._keys[agent._nearest(point)] for point in points])
+            keys = np.array([agent._leaves.keys[agent._nearest(point)] for point in points])
             assert (keys >= rewards - 1e-9).all()
 
 
@@ -131,13 +131,13 @@ def test_bounds_of_theory_are_those_of_the_docstring():
     node = agent._choose()
     w = math.log(6 * 1000.0**3)
     for reward in (0.2, 0.9, 0.4):
-        kernels.observe(agent._tree, node, agent._centers[node], reward, 0.0, 0.0)
+        kernels.observe(agent._tree, node, agent._leaves.centers[node], reward, 0.0, 0.0)
     hoeffding = math.sqrt(w / 6)
     bernstein = math.sqrt(2 * np.var([0.2, 0.9, 0.4], ddof=1) * w / 3) + 7 * w / 6
     assert kernels.confidence(agent._tree, node, 3.0) == pytest.approx(min(hoeffding, bernstein))
     steady = agent._choose()
     for _ in range(2000):
-        kernels.observe(agent._tree, steady, agent._centers[steady], 0.5, 0.0, 0.0)
+        kernels.observe(agent._tree, steady, agent._leaves.centers[steady], 0.5, 0.0, 0.0)
     assert kernels.confidence(agent._tree, steady, 2000.0) == pytest.approx(7 * w / (3 * 1999))
 
 
@@ -153,10 +153,10 @@ def test_every_cell_played_near_its_parents_bound():
     assert len(divided) > 20
     mine = played[agent._stats[parents, kernels.COUNT] > 0]
     gaps = best - mean(agent._cells.points(mine))
-    assert (gaps <= 4 * agent._radii[agent._cells.depths[divided]]).all()
+    assert (gaps <= 4 * agent._leaves._radii[agent._cells.depths[divided]]).all()
     visits = agent._stats[played, kernels.COUNT]
     w = math.log(6) + 3 * math.log(20_000)
-    assert (visits <= 1 + w / (2 * agent._radii[agent._cells.depths[played]] ** 2)).all()
+    assert (visits <= 1 + w / (2 * agent._leaves._radii[agent._cells.depths[played]] ** 2)).all()
 
 
 def test_little_noise_is_learnt_and_used():
@@ -168,13 +168,13 @@ def test_little_noise_is_learnt_and_used():
         point = agent.ask()
         agent.tell(point, np.clip(0.9 - np.linalg.norm(np.sort(point) - peak) + 0.003 * rng.standard_normal(), 0, 1))
     assert np.linalg.norm(np.sort(agent.recommend()) - peak) < 0.02
-    assert agent._pool[kernels.RESIDUAL] / agent._pool[kernels.FREEDOM] < 0.1
+    assert agent._leaves.pool[kernels.RESIDUAL] / agent._leaves.pool[kernels.FREEDOM] < 0.1
 
 
 def test_the_noise_of_bernoulli_rewards_is_all_there_can_be():
     agent = OrbitTree(SQUARE, horizon=5000, seed=0)
     agent._play(bump(SQUARE), np.random.default_rng(1).random(5000))
-    assert agent._pool[kernels.RESIDUAL] / agent._pool[kernels.FREEDOM] == pytest.approx(1.0, abs=0.1)
+    assert agent._leaves.pool[kernels.RESIDUAL] / agent._leaves.pool[kernels.FREEDOM] == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.parametrize("slope", [0.3, 1.0, 4.0])
@@ -217,12 +217,12 @@ def test_the_place_of_rewards_is_their_mean():
     leaf = agent._nearest(points[0])
     assert {agent._nearest(point) for point in points} == {leaf}
     places = np.array([agent._place(point) for point in points])
-    np.testing.assert_allclose(agent._places[leaf], places.mean(axis=0))
+    np.testing.assert_allclose(agent._leaves.places[leaf], places.mean(axis=0))
     kernels.expect(agent._tree, leaf, 1.0)
-    mixed = [*places, agent._centers[leaf]]
-    np.testing.assert_allclose(agent._places[leaf], np.mean(mixed, axis=0))
+    mixed = [*places, agent._leaves.centers[leaf]]
+    np.testing.assert_allclose(agent._leaves.places[leaf], np.mean(mixed, axis=0))
     kernels.expect(agent._tree, leaf, -1.0)
-    np.testing.assert_allclose(agent._places[leaf], places.mean(axis=0))
+    np.testing.assert_allclose(agent._leaves.places[leaf], places.mean(axis=0))
 
 
 def test_rewards_of_other_points_count_with_twice_the_radius():
@@ -232,8 +232,8 @@ def test_rewards_of_other_points_count_with_twice_the_radius():
         agent.tell([0.01, 0.01], 0.25)
     w = math.log(6) + 3 * math.log(1000)
     radius = min(math.sqrt(w / 60), 7 * w / (3 * 29))
-    size = agent._radii[agent._cells.depths[leaf]]
-    assert agent._keys[leaf] == pytest.approx(0.25 + radius + 2 * size, abs=1e-6)
+    size = agent._leaves._radii[agent._cells.depths[leaf]]
+    assert agent._leaves.keys[leaf] == pytest.approx(0.25 + radius + 2 * size, abs=1e-6)
 
 
 def test_theory_uses_late_rewards_of_divided_cells():
@@ -244,7 +244,7 @@ def test_theory_uses_late_rewards_of_divided_cells():
     agent.tell_batch(early, np.zeros(3000))
     agent.tell_batch(agent.ask_batch(3000), np.zeros(3000))
     agent.ask()
-    live = np.flatnonzero(agent._live)
+    live = np.flatnonzero(agent._leaves.live)
     for leaf in live:
         parent = agent._cells.parents[leaf]
         if agent._stats[parent, kernels.COUNT] > 0:
@@ -277,7 +277,10 @@ def test_pending_asks_are_expected_to_be_as_estimated():
 def test_recommendations_are_sure():
     """One lucky reward does not outweigh a cell that was good a hundred times."""
     agent = OrbitTree(SQUARE, horizon=1000, lipschitz=20.0, seed=0)
-    good, lucky = agent._point(np.flatnonzero(agent._live)[0]), agent._point(np.flatnonzero(agent._live)[-1])
+    good, lucky = (
+        agent._point(np.flatnonzero(agent._leaves.live)[0]),
+        agent._point(np.flatnonzero(agent._leaves.live)[-1]),
+    )
     for reward in [1.0] * 90 + [0.0] * 10:
         agent.tell(good, reward)
     agent.tell(lucky, 1.0)

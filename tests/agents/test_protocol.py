@@ -240,7 +240,7 @@ def test_every_arm_learns_from_itself(name):
             assert cell in agent._path(agent._point(cell))
         return
     if isinstance(agent, ob.agents.OrbitTree):
-        leaves = np.flatnonzero(agent._live).tolist() if name == "OrbitTree" else []  # others fold, too
+        leaves = np.flatnonzero(agent._leaves.live).tolist() if name == "OrbitTree" else []  # others fold, too
         assert [agent._nearest(agent._point(leaf)) for leaf in leaves] == leaves
         return
     if agent._lists is not None:

@@ -21,19 +21,18 @@ import math
 from typing import Any, Literal, final
 
 import numpy as np
-import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
-from orbandit._kernels.kriging import COLUMNS, COUNT, FOREIGN, NOISE, PENDING, SCALE, SPREAD, SQUARES, SUM, Tree
-from orbandit._kernels.tournament import levels_of, raise_all
+from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
 from orbandit.agents.base import ELSEWHERE, Means, Seed, as_stream
 from orbandit.agents.files import Arrays
+from orbandit.agents.leaves import Leaves, check_state, radii
 from orbandit.agents.on_cells import CellAgent
 from orbandit.errors import InputError
 from orbandit.groups import Group
-from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows, hashes
+from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree
 from orbandit.spaces import Space
 
 BETA, CALM = 1.3, 1350.0
@@ -50,8 +49,6 @@ EXTRA = 5.0
 BATCH = 0.05
 """The part of its visits after which a cell is judged again."""
 
-TIE = 1e-9
-"""Priorities of cells are below this, and added to keys."""
 FIRST_CELLS = 8
 """The tree starts with at least so many leaves."""
 AHEAD = 2
@@ -150,30 +147,29 @@ class OrbitTree(CellAgent):
                 "`lipschitz` times the diameter of the space, over the width of `reward_range`, must lie in "
                 f"(1e-100, 1e100), but got {self._scale * space.diameter:g}."
             )
-        self._radii = np.array([self._cells.diameter(depth) / 2 * self._scale for depth in range(DEEPEST + 1)])
-        self._work = kriging.workspace()
-        self._set_rules()
 
-    def _set_rules(self) -> None:
+    def _rules(self) -> Array:
+        """Return the rules of the kernels for the present horizon."""
         log = self._log_horizon
         if self._guarantee is None:
             beta = math.sqrt(max(BETA**2, 2 * (log - math.log(CALM))))
             rules = [beta, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0, 0.0]
         else:
             log = math.log(6) + 3 * log
-            ceiling = 1 + math.sqrt(log / 2) + self._radii[0]  # no bound is larger than that after one reward of 1
+            largest = float(radii(self._cells, self._scale)[0])
+            ceiling = 1 + math.sqrt(log / 2) + largest  # no bound is larger than that after one reward of 1
             rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, log, ceiling]
-        self._rules = np.array(rules)
+        return np.array(rules)
 
     @property
     def n_arms(self) -> int:
         """Number of leaves, the cells to choose from now."""
-        return int(self._live.sum())
+        return int(self._leaves.live.sum())
 
     @property
     def lipschitz(self) -> float:
         """The Lipschitz constant of the mean reward, as given or as learnt so far."""
-        return float(self._pool[SCALE]) * self._lipschitz
+        return float(self._leaves.pool[SCALE]) * self._lipschitz
 
     @property
     def guarantee(self) -> str | None:
@@ -184,7 +180,7 @@ class OrbitTree(CellAgent):
         """Return the point of the cell whose reward is surely the largest, by the estimate less its uncertainty."""
         known = np.flatnonzero(self._stats[:, COUNT] > 0)
         if not len(known):
-            return self._point(int(self._heads[self._levels[-2]]))
+            return self._point(self._leaves.leader)
         low = [self._lower(int(node)) for node in known]
         return self._point(int(known[int(np.argmax(low))]))
 
@@ -198,7 +194,7 @@ class OrbitTree(CellAgent):
 
     def _lower(self, node: int) -> float:
         if self._guarantee is None:
-            mean, spread = kriging.krige(self._tree, self._centers[node])
+            mean, spread = kriging.krige(self._tree, self._leaves.centers[node])
             return mean - spread
         count = self._stats[node, COUNT]
         return float(self._stats[node, SUM] / count - kernels.confidence(self._tree, node, count))
@@ -211,7 +207,7 @@ class OrbitTree(CellAgent):
     def _nearest(self, point: Any) -> int:
         """Return the leaf that holds a point."""
         place, node = self._cells.place(self._inside(point)[None])[0], 0
-        while self._keys[node] == -np.inf:
+        while self._leaves.keys[node] == -np.inf:
             node = self._cells.child(node, place)
         return node
 
@@ -221,7 +217,7 @@ class OrbitTree(CellAgent):
             kernels.observe(self._tree, node, self._place(self._inside(point)), value, 0.0, 1.0)
             self._divide_ripe(node)
         else:
-            kernels.observe(self._tree, handle, self._centers[handle], value, released, 0.0)
+            kernels.observe(self._tree, handle, self._leaves.centers[handle], value, released, 0.0)
         self._judge_if_due(self._rounds + 1)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
@@ -242,8 +238,7 @@ class OrbitTree(CellAgent):
 
     def _next_epoch(self) -> None:
         """Take up the new horizon: all keys change, the cells stay."""
-        self._set_rules()
-        self._assemble()
+        self._leaves.use(self._rules())
         self._judge_all()
 
     def _judge_if_due(self, rounds: int) -> None:
@@ -256,8 +251,8 @@ class OrbitTree(CellAgent):
 
     def _begin(self) -> None:
         """Start with the first leaves."""
-        pool = np.array([0.0, 1.0, PRIOR, PRIOR])
-        self._open(np.zeros((1, COLUMNS)), np.zeros(1), np.empty((0, len(self._cells.sides(0)))), pool)
+        places, pool = np.empty((0, len(self._cells.sides(0)))), np.array([0.0, 1.0, PRIOR, PRIOR])
+        self._open(np.zeros((1, COLUMNS)), np.zeros(1), places, pool)
         leaves = [0]
         while leaves and self.n_arms < FIRST_CELLS:
             for node in leaves:
@@ -274,95 +269,22 @@ class OrbitTree(CellAgent):
             first = len(self._cells)
             self._cells.grow(nodes, DEEPEST)
             nodes = np.arange(first, len(self._cells))
-        self._rows["stats"].append(np.zeros((len(self._cells) - len(self._stats), COLUMNS)))
-        self._extend()
+        self._leaves.extend()
 
     def _open(self, stats: Array, keys: Array, places: Array, pool: Array) -> None:
-        """Take up the statistics, keys and places of the cells there are, and what is known of them together."""
-        dim = len(self._cells.sides(0))
-        self._pool = pool.copy()
-        self._rows = {
-            "stats": Rows(stats),
-            "centers": Rows(np.empty((0, dim))),
-            "places": Rows(places),
-            "boxes": Rows(np.empty((0, 2, dim))),
-            "quiet": Rows(np.empty(0)),
-            "ties": Rows(np.empty(0)),
-        }
-        self._set_keys(keys)
-        self._extend()
-        for node in np.flatnonzero(stats[:, [COUNT, PENDING]].any(axis=1)):
-            kernels.enter(self._tree, int(node))
-            kernels.hush(self._tree, int(node))
-
-    def _extend(self) -> None:
-        """Make what belongs to new cells: places, empty boxes without noise, ties, room in the tournament."""
-        new = np.arange(len(self._centers), len(self._cells))
-        empty = np.empty((len(new), 2, self._centers.shape[1]))
-        empty[:, 0], empty[:, 1] = np.inf, -np.inf
-        self._rows["centers"].append(self._cells.place(self._cells.points(new)) * self._scale)
-        self._rows["places"].append(self._centers[len(self._places) :])
-        self._rows["boxes"].append(empty)
-        self._rows["quiet"].append(np.full(len(new), np.inf))
-        self._rows["ties"].append(hashes(self._cells.codes[new], self._salt) * (TIE / 2.0**64))
-        if len(self._cells) > self._room:
-            self._set_keys(self._keys[: self._room])
-        self._assemble()
-
-    def _set_keys(self, keys: Array) -> None:
-        """Make the tournament of some keys, with room for more."""
-        self._room = 2 * len(self._cells)
-        self._levels = levels_of(self._room)
-        self._keys = np.full(self._levels[-1], -np.inf)
-        self._keys[: len(keys)] = keys
-        self._heads = np.zeros(self._levels[-1], dtype=np.int64)
-        self._heads[: self._room] = np.arange(self._room)
-        raise_all(self._keys, self._heads, self._levels)
-
-    def _assemble(self) -> None:
-        """Put together what the kernels work on; it is good until cells are made or the rules change."""
-        self._tree = Tree(
-            self._stats,
-            self._centers,
-            self._places,
-            self._rows["boxes"].filled,
-            self._rows["quiet"].filled,
-            self._cells.children,
-            self._cells.parents,
-            self._cells.depths,
-            self._radii,
-            self._rows["ties"].filled,
-            self._keys,
-            self._heads,
-            self._levels,
-            self._rules,
-            self._pool,
-            *self._work,
-        )
-
-    @property
-    def _stats(self) -> Array:
-        """The statistics of each cell."""
-        return self._rows["stats"].filled
+        self._leaves = Leaves(self._cells, self._scale, self._salt, self._rules(), stats, keys, places, pool)
 
     def _place(self, point: Array) -> Array:
         """Return the fold of a point in the frame of the tree, in units where the Lipschitz constant is 1."""
         return np.asarray(self._cells.place(point[None])[0] * self._scale)
 
     @property
-    def _centers(self) -> Array:
-        """The place of the point of each cell."""
-        return self._rows["centers"].filled
+    def _tree(self) -> Tree:
+        return self._leaves.tree
 
     @property
-    def _places(self) -> Array:
-        """The mean of the places that the rewards of each cell are of."""
-        return self._rows["places"].filled
-
-    @property
-    def _live(self) -> npt.NDArray[np.bool_]:
-        """Which cells are leaves."""
-        return self._keys[: len(self._cells)] > -np.inf
+    def _stats(self) -> Array:
+        return self._leaves.stats
 
     def _play_some(self, mean: Means, draws: Array) -> Array:
         self._choose()  # makes the cells that this takes
@@ -378,50 +300,13 @@ class OrbitTree(CellAgent):
         settings = {**self._spatial_settings(), "guarantee": self._guarantee}
         if self._is_learning:
             settings["lipschitz"] = None
-        keys = self._keys[: len(self._cells)]
-        arrays = {"stats": self._stats, "keys": keys, "places": self._places, "pool": self._pool, **cells}
+        leaves = self._leaves
+        arrays = {"stats": leaves.stats, "keys": leaves.keys, "places": leaves.places, "pool": leaves.pool, **cells}
         return settings, {"salt": self._salt}, arrays
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = int(state["salt"]) % 2**64
-        self._set_rules()
         stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
         self._restore_cells(arrays)
-        _check_state(stats, keys, pool, self._cells.children)
-        if places.shape != (len(self._cells), len(self._cells.sides(0))) or not np.isfinite(places).all():
-            raise ValueError(f"places of shape {places.shape} for {len(self._cells)} cells")
+        check_state(stats, keys, places, pool, self._cells)
         self._open(stats, keys, places, pool)
-
-
-def _check_state(stats: Array, keys: Array, pool: Array, children: npt.NDArray[np.int64]) -> None:
-    """Refuse statistics that no tree can have."""
-    size = len(children)
-    if stats.shape != (size, COLUMNS) or keys.shape != (size,) or pool.shape != (4,):
-        raise ValueError(f"statistics of shape {stats.shape} and {keys.shape} for {size} cells")
-    if not (stats.dtype == keys.dtype == pool.dtype == np.float64):
-        raise ValueError("statistics of another type")
-    spread = stats[:, SPREAD]
-    if not np.isfinite(np.delete(stats, SPREAD, axis=1)).all() or not (spread >= 0).all() or not (keys < np.inf).all():
-        raise ValueError("statistics that are no numbers")
-    counts, sums = stats[:, COUNT], stats[:, SUM]
-    visits = counts + stats[:, PENDING]
-    proper = (
-        (stats[:, [SUM, COUNT, PENDING, SQUARES, FOREIGN]] >= 0).all()
-        and (sums <= counts).all()
-        and (stats[:, SQUARES] <= sums + 1e-9 * counts).all()
-        and (stats[visits > 0, NOISE] > 0).all()
-        and np.isfinite(pool).all()
-        and (pool > 0)[1:].all()
-    )
-    if not proper:
-        raise ValueError("statistics that cannot be")
-    reached = np.zeros(size, dtype=bool)
-    reached[0] = True
-    for node in np.flatnonzero(keys == -np.inf):
-        halves = children[node][children[node] >= 0]
-        if reached[node]:
-            if not len(halves):
-                raise ValueError("a cell that is neither a leaf nor divided")
-            reached[halves] = True
-    if (~reached & ((visits > 0) | (keys > -np.inf))).any():
-        raise ValueError("leaves below leaves")

@@ -265,7 +265,7 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
         means.append(mean_at(by_hand, point))
         by_hand.tell(point, float(draw < means[-1]))
     played = compiled._play(lambda points: np.array([mean_at(compiled, p) for p in points]), draws)
-    np.testing.assert_array_equal(played, means)
+    np.testing.assert_allclose(played, means, rtol=1e-12)  # points made many at a time may differ in their last bit
     assert state(compiled) == state(by_hand)
 
 

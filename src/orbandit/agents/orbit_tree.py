@@ -35,7 +35,7 @@ from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree
 from orbandit.spaces import Space
 
-BETA, CALM = 1.3, 1350.0
+BETA, CALM = 2.3, 1350.0
 """The weight of the standard deviation in the key is sqrt(2 log(n / CALM)), and at least BETA: a good cell is given up
 with a probability of about CALM / n, so that what this costs does not grow with n."""
 ALPHA = 0.3

@@ -1,6 +1,7 @@
 """Arrays and checks of arguments, shared by every layer; a check returns the clean value or raises an error."""
 
 import difflib
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -83,6 +84,19 @@ def as_tolerance(value: float, name: str = "tol") -> float:
     if number.ndim != 0 or number < 0:
         raise InputError(f"`{name} >= 0` must hold, but got {name}={_shown(value)}.")
     return float(number)
+
+
+def as_range(reward_range: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of a range of rewards."""
+    ends = as_finite(reward_range, "reward_range")
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise InputError(f"`reward_range` must be (low, high) with low < high, but got {reward_range!r}.")
+    low, high = ends.tolist()
+    if not 1e-300 < high - low < math.inf:
+        raise InputError(
+            f"`reward_range` must be from 1e-300 to 1e308 wide, but got {reward_range!r}; rescale rewards."
+        )
+    return low, high
 
 
 def as_generator(rng: RandomLike) -> np.random.Generator:

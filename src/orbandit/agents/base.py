@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_range
 from orbandit.agents import files
 from orbandit.errors import InputError, InputTypeError
 
@@ -347,19 +347,6 @@ def as_means(values: npt.ArrayLike, size: int) -> Array:
     if means.shape != (size,) or not ((means >= 0) & (means <= 1)).all():
         raise InputError(f"the means of {size} points must be so many numbers in [0, 1], but got {means!r}.")
     return means
-
-
-def as_range(reward_range: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of a range of rewards."""
-    ends = as_finite(reward_range, "reward_range")
-    if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise InputError(f"`reward_range` must be (low, high) with low < high, but got {reward_range!r}.")
-    low, high = ends.tolist()
-    if not 1e-300 < high - low < math.inf:
-        raise InputError(
-            f"`reward_range` must be from 1e-300 to 1e308 wide, but got {reward_range!r}; rescale rewards."
-        )
-    return low, high
 
 
 def _kinds(cls: type[Agent]) -> list[type[Any]]:

@@ -140,7 +140,7 @@ def _run(
             problem.group,
             horizon=horizon,
             lipschitz=problem.lipschitz,
-            reward_range=problem.noise.reward_range,
+            reward_range=problem.reward_range,
             seed=own,
         )
     else:

@@ -2,25 +2,47 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_generator, as_points
-from orbandit.errors import InputError
+from orbandit._checks import Array, RandomLike, as_generator, as_points, as_positive
+from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.problems.noise import Bernoulli, Noise
+from orbandit.groups.base import check_fit
+from orbandit.problems.noise import BERNOULLI, Noise
 from orbandit.spaces import Space
+
+ROUNDING = 1e-9
+"""By how much a mean may leave the range of rewards, and a point beat the optimum, before that is no rounding."""
 
 
 class Problem(ABC):
     """Noisy rewards at the points of a space.
 
-    A subclass says where points live, what leaves rewards alone, the mean at a batch of points, and where it is
-    largest.
+    A subclass says where points live, what leaves rewards alone, the mean at a batch of points (`_mean`), and where it
+    is largest (`optimizer`). One that can draw rewards in a way of its own has `_draw`, and does so if its
+    `noise` is None.
+
+    Parameters
+    ----------
+    space : Space
+        Where points live.
+    group : Group or None
+        What leaves the mean alone; it must preserve the space.
+    lipschitz : float
+        The Lipschitz constant of the mean.
+    noise : Noise or None
+        How rewards are drawn around their mean, Bernoulli by default. None if the problem draws them itself.
     """
 
-    def __init__(self, space: Space, group: Group | None, lipschitz: float, noise: Noise | None = None) -> None:
-        self._space, self._group, self._lipschitz = space, group, lipschitz
-        self._noise = noise or Bernoulli()
+    def __init__(self, space: Space, group: Group | None, lipschitz: float, noise: Noise | None = BERNOULLI) -> None:
+        check_fit(space, group)
+        if not isinstance(noise, Noise | None):
+            raise InputTypeError(f"`noise` must be one of ob.problems, Bernoulli() say, but got {noise!r}.")
+        if noise is None and type(self)._draw is Problem._draw:
+            raise InputTypeError(f"{type(self).__name__} draws no rewards of its own; pass a `noise`.")
+        self._space, self._group, self._noise = space, group, noise
+        self._lipschitz = as_positive(lipschitz, "lipschitz")
 
     @property
     def space(self) -> Space:
@@ -38,9 +60,14 @@ class Problem(ABC):
         return self._lipschitz
 
     @property
-    def noise(self) -> Noise:
-        """How rewards are drawn around the mean."""
+    def noise(self) -> Noise | None:
+        """How rewards are drawn around the mean; None if the problem draws them itself."""
         return self._noise
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward."""
+        return (0.0, 1.0) if self._noise is None else self._noise.reward_range
 
     @property
     @abstractmethod
@@ -52,20 +79,45 @@ class Problem(ABC):
         """The largest mean."""
         return float(self.mean(self.optimizer))
 
+    @property
+    def tolerance(self) -> float:
+        """By how much the largest mean may exceed `optimum`: rounding, unless a search had to find it."""
+        low, high = self.reward_range
+        return ROUNDING * (high - low)
+
     def mean(self, points: npt.ArrayLike) -> Array:
         """Return the mean reward of each point."""
         batch, single = as_points(points, self._space.dim)
-        means = self._mean(batch)
+        means = np.asarray(self._mean(batch), dtype=np.float64)
         if means.shape != (len(batch),):
-            raise InputError(f"`_mean` of {type(self).__name__} must return {len(batch)} means, but got {means!r}.")
+            raise InputError(
+                f"the mean of {type(self).__name__} must return {len(batch)} numbers for {len(batch)} points, "
+                f"but its answer has shape {means.shape}."
+            )
+        low, high = self.reward_range
+        slack = ROUNDING * (high - low)
+        if not (means.min(initial=low) >= low - slack and means.max(initial=high) <= high + slack):
+            worst = int(np.argmax(np.nan_to_num(np.maximum(low - means, means - high), nan=np.inf)))
+            raise InputError(
+                f"the mean of {type(self).__name__} must lie in [{low:g}, {high:g}], but is {means[worst]:g} at "
+                f"{batch[worst].tolist()}; rescale it, or give its noise another `reward_range`."
+            )
         return means[0] if single else means
 
     def sample(self, points: npt.ArrayLike, rng: RandomLike) -> Array:
         """Draw one reward for each point."""
         batch, single = as_points(points, self._space.dim)
-        rewards = self._noise.sample(self._mean(batch), as_generator(rng))
+        generator = as_generator(rng)
+        if self._noise is None:
+            rewards = self._draw(batch, generator)
+        else:
+            rewards = self._noise.sample(np.asarray(self.mean(batch)), generator)
         return rewards[0] if single else rewards
 
     @abstractmethod
     def _mean(self, points: Array) -> Array:
         """Return the means of a batch (m, dim)."""
+
+    def _draw(self, points: Array, rng: np.random.Generator) -> Array:
+        """Draw a reward for each point of a batch (m, dim) in the problem's own way; called if it has no noise."""
+        raise NotImplementedError

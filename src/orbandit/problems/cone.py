@@ -8,7 +8,6 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_point, as_positive, frozen
 from orbandit.errors import InputError
 from orbandit.groups import Group, Trivial
-from orbandit.groups.base import check_fit
 from orbandit.problems.base import Problem
 from orbandit.spaces import Space
 
@@ -47,7 +46,7 @@ class Cone(Problem):
         height: float = 0.95,
         lipschitz: float = 1.0,
     ) -> None:
-        check_fit(space, group)
+        super().__init__(space, group, lipschitz)
         self._peak = frozen(as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak):
             raise InputError(f"`peak` must lie in {space!r}, but got {self._peak.tolist()}.")
@@ -55,7 +54,6 @@ class Cone(Problem):
         if self._height > 1:
             raise InputError(f"`height <= 1` must hold, but got height={height}: it is a probability.")
         self._metric = group or Trivial(space.dim)
-        super().__init__(space, group, as_positive(lipschitz, "lipschitz"))
 
     def __repr__(self) -> str:
         return f"Cone({self.space!r}, {self.group!r}, peak={self._peak.tolist()}, height={self._height})"

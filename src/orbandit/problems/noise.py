@@ -1,15 +1,16 @@
-"""Noise: how a reward is drawn around its mean."""
+"""Noise: how a reward is drawn around its mean. Every kind keeps the mean exactly, at the ends of the range too."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, as_positive, as_range
 
 
 class Noise(ABC):
-    """Draws rewards with given means."""
+    """Draws rewards with given means, all of them in a range."""
 
     @property
     @abstractmethod
@@ -21,18 +22,164 @@ class Noise(ABC):
         """Draw one reward for each mean."""
 
 
+class ScaledNoise(Noise):
+    """Draws rewards in [0, 1], and scales them to the range."""
+
+    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
+        self._low, self._high = as_range(reward_range)
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward that can be drawn."""
+        return self._low, self._high
+
+    def sample(self, means: Array, rng: np.random.Generator) -> Array:
+        """Draw one reward for each mean."""
+        width = self._high - self._low
+        unit = self._sample(np.clip((means - self._low) / width, 0.0, 1.0), rng)
+        return np.asarray(np.clip(self._low + width * unit, self._low, self._high))
+
+    @abstractmethod
+    def _sample(self, means: Array, rng: np.random.Generator) -> Array:
+        """Draw one reward in [0, 1] for each mean in [0, 1]."""
+
+
 @final
-class Bernoulli(Noise):
+class Bernoulli(ScaledNoise):
     """Rewards 0 and 1, with the mean as the probability of 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
 
     def __repr__(self) -> str:
         return "Bernoulli()"
 
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """Zero and one."""
-        return 0.0, 1.0
-
-    def sample(self, means: Array, rng: np.random.Generator) -> Array:
+    def _sample(self, means: Array, rng: np.random.Generator) -> Array:
         """Draw one number in [0, 1) for each mean; the reward is 1 if it is below the mean."""
         return np.asarray(rng.random(means.shape) < means, dtype=np.float64)
+
+
+BERNOULLI = Bernoulli()
+"""The noise that problems have unless another is given."""
+
+
+@final
+class ClippedGaussian(ScaledNoise):
+    """A Gaussian reward, clipped to the range.
+
+    Clipping pulls the mean inwards, so the Gaussian is centred where the clipped reward has the mean
+    asked for: at mu with
+
+        mean = s (H(mu / s) - H((mu - 1) / s)),     H(u) = u Phi(u) + phi(u),
+
+    for a range of [0, 1] and a deviation s.
+
+    Parameters
+    ----------
+    deviation : float
+        Of the Gaussian before clipping, in units of rewards.
+    reward_range : (low, high)
+        Where rewards are clipped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> rewards = ob.problems.ClippedGaussian(0.3).sample(np.full(100_000, 0.9), np.random.default_rng(0))
+    >>> float(rewards.mean().round(2)), float(rewards.max())
+    (0.9, 1.0)
+    """
+
+    def __init__(self, deviation: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
+        super().__init__(reward_range)
+        self._deviation = as_positive(deviation, "deviation")
+
+    def __repr__(self) -> str:
+        return f"ClippedGaussian({self._deviation}, reward_range={self.reward_range})"
+
+    @property
+    def _scale(self) -> float:
+        return self._deviation / (self._high - self._low)
+
+    @cached_property
+    def _centers(self) -> tuple[Array, Array]:
+        """A grid of centres and the means of their clipped rewards, to begin the search with."""
+        s = self._scale
+        inner = np.linspace(-8 * s, 8 * s, 2048)
+        centers = np.unique(np.concatenate([inner, 1 + inner]))
+        means, keep = np.unique(_clipped_mean(centers, s)[0], return_index=True)
+        return means, centers[keep]
+
+    def _center(self, means: Array) -> Array:
+        """Return mu for each mean: by the grid, then by Newton's steps: the mean increases with mu."""
+        s = self._scale
+        mu = np.interp(means, *self._centers)
+        for _ in range(3):
+            value, slope = _clipped_mean(mu, s)
+            mu = mu + np.clip((means - value) / np.maximum(slope, 1e-3), -s, s)
+        return np.asarray(mu)
+
+    def _sample(self, means: Array, rng: np.random.Generator) -> Array:
+        rewards = np.clip(self._center(means) + self._scale * rng.standard_normal(means.shape), 0.0, 1.0)
+        return np.asarray(np.where((means <= 0) | (means >= 1), means, rewards))
+
+
+def _clipped_mean(centers: Array, s: float) -> tuple[Array, Array]:
+    """Return the mean of clip(mu + s Z, 0, 1) for each centre mu, and its derivative."""
+    from scipy.special import ndtr
+
+    def integral(u: Array) -> Array:
+        return np.asarray(u * ndtr(u) + np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi))
+
+    above, below = centers / s, (centers - 1) / s
+    return s * (integral(above) - integral(below)), np.asarray(ndtr(above) - ndtr(below))
+
+
+@final
+class Uniform(ScaledNoise):
+    """A reward uniform on [mean - w, mean + w], with w the half-width or, near an end of the range, the way to it.
+
+    Parameters
+    ----------
+    half_width : float
+        In units of rewards.
+    reward_range : (low, high)
+        Where rewards lie.
+    """
+
+    def __init__(self, half_width: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
+        super().__init__(reward_range)
+        self._half_width = as_positive(half_width, "half_width")
+
+    def __repr__(self) -> str:
+        return f"Uniform({self._half_width}, reward_range={self.reward_range})"
+
+    def _sample(self, means: Array, rng: np.random.Generator) -> Array:
+        width = np.minimum(self._half_width / (self._high - self._low), np.minimum(means, 1 - means))
+        return np.asarray(means + width * (2 * rng.random(means.shape) - 1))
+
+
+@final
+class Beta(ScaledNoise):
+    """A reward with a Beta(c m, c (1 - m)) distribution, m the mean scaled to [0, 1].
+
+    Parameters
+    ----------
+    concentration : float
+        c: the variance is m (1 - m) / (1 + c), from nearly that of Bernoulli rewards to nearly none.
+    reward_range : (low, high)
+        Where rewards lie.
+    """
+
+    def __init__(self, concentration: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
+        super().__init__(reward_range)
+        self._concentration = as_positive(concentration, "concentration")
+
+    def __repr__(self) -> str:
+        return f"Beta({self._concentration}, reward_range={self.reward_range})"
+
+    def _sample(self, means: Array, rng: np.random.Generator) -> Array:
+        inner = (means > 0) & (means < 1)
+        safe = np.where(inner, means, 0.5)
+        rewards = rng.beta(self._concentration * safe, self._concentration * (1 - safe))
+        return np.asarray(np.where(inner, rewards, means))

@@ -1,0 +1,168 @@
+"""check: does a problem have the symmetry, the slope, the range and the optimum it claims? Measured, without noise.
+
+asymmetry   the largest |f(x) - f(g x)| over sampled points and random elements
+steepest    the largest |f(x) - f(y)| / ||x - y|| over sampled pairs, far and near, and climbing from the steepest.
+            For an invariant f this is the slope in the orbit metric too: |f(x) - f(y)| = |f(x) - f(g y)|
+best        the largest f over sampled points, points around the optimizer, and climbing from the best
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array, RandomLike, as_count, as_generator
+from orbandit.errors import InputTypeError
+from orbandit.problems.base import ROUNDING, Problem
+from orbandit.problems.search import climb, steepness
+
+SLACK = 1e-6
+"""Slopes are quotients of small differences: this much steeper passes."""
+
+
+@final
+@dataclass(frozen=True)
+class ProblemReport:
+    """The outcome of `check`; true in a condition if all that the problem claims was confirmed.
+
+    Attributes
+    ----------
+    asymmetry : float
+        The largest change of the mean under an element of the group.
+    steepest : float
+        The steepest slope found.
+    lowest, highest : float
+        The least and the largest mean found.
+    troubles : tuple of str
+        What is not as claimed, each with the point where it was seen.
+    """
+
+    asymmetry: float
+    steepest: float
+    lowest: float
+    highest: float
+    troubles: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return not self.troubles
+
+    def __str__(self) -> str:
+        head = "as claimed" if self else "; ".join(self.troubles)
+        return (
+            f"{head} (asymmetry {self.asymmetry:.2g}, steepest slope {self.steepest:.4g}, "
+            f"means from {self.lowest:.4g} to {self.highest:.4g})"
+        )
+
+
+def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> ProblemReport:
+    """Measure whether a problem is what it says.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to look at.
+    points : int
+        Size of the samples, at least 16.
+    rng : int, SeedSequence or Generator
+        Draws them.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=2), ob.groups.Symmetric(2), peak=[0.9, 0.3])
+    >>> print(ob.problems.check(cone))
+    as claimed (asymmetry 0, steepest slope 1, means from 0.04541 to 0.95)
+    """
+    if not isinstance(problem, Problem):
+        raise InputTypeError(f"`problem` must be one of ob.problems, but got {problem!r}.")
+    size, generator = as_count(points, "points", minimum=16), as_generator(rng)
+    sample = problem.space.sample(size, generator)
+    means = np.asarray(problem.mean(sample))
+    troubles: list[str] = []
+    asymmetry = _asymmetry(problem, sample, means, generator, troubles)
+    steepest = _steepest(problem, sample, means, generator, troubles)
+    highest = _highest(problem, sample, means, generator, troubles)
+    _look_at_optimizer(problem, troubles)
+    _look_at_rewards(problem, sample, generator, troubles)
+    return ProblemReport(asymmetry, steepest, float(means.min()), highest, tuple(troubles))
+
+
+def _asymmetry(problem: Problem, sample: Array, means: Array, rng: np.random.Generator, troubles: list[str]) -> float:
+    group = problem.group
+    if group is None:
+        return 0.0
+    elements = np.concatenate([group.generators, group.random(8, rng)])
+    images = problem.space.project(group.act(elements, sample).reshape(-1, problem.space.dim))
+    changes = np.abs(np.asarray(problem.mean(images)).reshape(len(elements), -1) - means)
+    g, i = np.unravel_index(changes.argmax(), changes.shape)
+    # An image is rounded: the mean may change by what its slope makes of that.
+    allowed = ROUNDING * np.ptp(problem.reward_range) + 1e-9 * problem.lipschitz * problem.space.diameter
+    if changes[g, i] > allowed:
+        troubles.append(f"{group!r} changes the mean by {changes[g, i]:.3g} at {sample[i].tolist()}")
+    return float(changes[g, i])
+
+
+def _steepest(problem: Problem, sample: Array, means: Array, rng: np.random.Generator, troubles: list[str]) -> float:
+    space = problem.space
+    slopes = [_slopes(problem, sample, means, rng.permutation(sample))]
+    axes = space._frame()[1]
+    for scale in (1e-1, 1e-2, 1e-3, 1e-4):
+        moves = rng.standard_normal((len(sample), len(axes))) @ axes
+        moves *= scale * space.diameter / np.linalg.norm(moves, axis=1, keepdims=True)
+        slopes.append(_slopes(problem, sample, means, space.project(sample + moves)))
+    pairs = np.max(slopes, axis=0)
+
+    def measured(points: Array) -> Array:
+        return np.asarray(problem.mean(space.project(points)))
+
+    length = steepness(measured, space)
+    starts = np.concatenate([sample[np.argsort(-pairs)[:6]], problem.optimizer[None]])
+    ends, climbed = climb(length, space, starts, rng, rounds=60)
+    steepest = float(max(pairs.max(), climbed.max()))
+    if steepest > problem.lipschitz * (1 + SLACK):
+        where = ends[climbed.argmax()] if climbed.max() >= pairs.max() else sample[pairs.argmax()]
+        troubles.append(f"slope {steepest:.6g} at {where.tolist()}, steeper than lipschitz={problem.lipschitz:.6g}")
+    return steepest
+
+
+def _slopes(problem: Problem, sample: Array, means: Array, others: Array) -> Array:
+    """Return the slope of the mean between each point and its partner, less what rounding may add."""
+    distances = np.linalg.norm(others - sample, axis=1)
+    rises = np.abs(np.asarray(problem.mean(others)) - means) - 1e-12 * np.ptp(problem.reward_range)
+    return np.asarray(np.where(distances > 0, rises / np.maximum(distances, 1e-300), 0.0))
+
+
+def _highest(problem: Problem, sample: Array, means: Array, rng: np.random.Generator, troubles: list[str]) -> float:
+    space = problem.space
+    around = problem.optimizer + rng.standard_normal((len(sample), space.dim)) * (
+        space.diameter * 10.0 ** rng.uniform(-6, -1, (len(sample), 1))
+    )
+    starts = np.concatenate([sample[np.argsort(-means)[:8]], space.project(around[:4])])
+    ends, _ = climb(lambda x: np.asarray(problem.mean(x)), space, starts, rng, rounds=150)
+    seen = np.concatenate([sample, space.project(around), ends])
+    values = np.asarray(problem.mean(seen))
+    best = int(values.argmax())
+    if values[best] > problem.optimum + problem.tolerance:
+        troubles.append(f"mean {values[best]:.9g} at {seen[best].tolist()}, above optimum={problem.optimum:.9g}")
+    return float(values[best])
+
+
+def _look_at_optimizer(problem: Problem, troubles: list[str]) -> None:
+    """See that the optimum lies in the space, and not where an agent begins or a group fixes everything."""
+    space, group, point = problem.space, problem.group, problem.optimizer
+    if not space.contains(point, tol=space._tolerance):
+        troubles.append(f"optimizer {point.tolist()} outside {space!r}")
+    middle = np.mean(space.bounds, axis=0)
+    if np.linalg.norm(point - space.project(middle)) <= 1e-3 * space.diameter:
+        troubles.append("optimizer in the middle of the space, where many agents begin")
+    if group is not None and group.order > 1:
+        moved = np.linalg.norm(group.act(group.generators, point) - point, axis=-1)
+        if moved.max() <= 1e-3 * space.diameter:
+            troubles.append("optimizer on a fixed point of the group")
+
+
+def _look_at_rewards(problem: Problem, sample: Array, rng: np.random.Generator, troubles: list[str]) -> None:
+    rewards = np.asarray(problem.sample(sample[:64], rng))
+    low, high = problem.reward_range
+    if rewards.shape != (len(sample[:64]),) or not ((rewards >= low) & (rewards <= high)).all():
+        troubles.append(f"rewards outside [{low:g}, {high:g}], or not one for each point")

@@ -1,0 +1,77 @@
+"""Function: a problem from a mean of the user's own."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_point, frozen
+from orbandit.errors import InputError, InputTypeError
+from orbandit.groups import Group
+from orbandit.problems.base import Problem
+from orbandit.problems.noise import BERNOULLI, Noise
+from orbandit.spaces import Space
+
+
+@final
+class Function(Problem):
+    """The problem whose mean is a given function; `ob.problems.check` tells whether what is said of it is true.
+
+    Parameters
+    ----------
+    function : callable
+        Takes points (m, dim) and returns their means (m,).
+    space : Space
+        Where points live.
+    group : Group or None
+        What leaves the mean alone; it must preserve the space.
+    optimizer : (dim,) array
+        A point with the largest mean.
+    lipschitz : float
+        The Lipschitz constant of the mean.
+    noise : Noise
+        How rewards are drawn; its `reward_range` holds all means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> def mean(x):
+    ...     return 0.9 - 0.5 * np.linalg.norm(np.sort(x, axis=1) - [0.2, 0.7], axis=1)
+    >>> square, swap = ob.spaces.Box(0, 1, dim=2), ob.groups.Symmetric(2)
+    >>> problem = ob.problems.Function(mean, square, swap, optimizer=[0.7, 0.2], lipschitz=0.5)
+    >>> problem.optimum, bool(ob.problems.check(problem))
+    (0.9, True)
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Array], npt.ArrayLike],
+        space: Space,
+        group: Group | None = None,
+        *,
+        optimizer: npt.ArrayLike,
+        lipschitz: float,
+        noise: Noise = BERNOULLI,
+    ) -> None:
+        if not callable(function):
+            raise InputTypeError(f"`function` must take points (m, dim) and return means (m,), but got {function!r}.")
+        super().__init__(space, group, lipschitz, noise)
+        self._function = function
+        self._optimizer = frozen(as_point(optimizer, space.dim, "optimizer"))
+        if not space.contains(self._optimizer, tol=space._tolerance):
+            raise InputError(f"`optimizer` must lie in {space!r}, but got {self._optimizer.tolist()}.")
+        self.mean(np.array([self._optimizer, self._optimizer]))  # refuses a function of single points
+
+    def __repr__(self) -> str:
+        name: Any = getattr(self._function, "__name__", repr(self._function))
+        return f"Function({name}, {self.space!r}, {self.group!r})"
+
+    @property
+    def optimizer(self) -> Array:
+        """The point given."""
+        return self._optimizer
+
+    def _mean(self, points: Array) -> Array:
+        return np.asarray(self._function(points.copy()), dtype=np.float64)

@@ -1,0 +1,121 @@
+"""Search of noiseless functions on a space, for problems whose best point and steepest slope have no closed form.
+
+Many climbers start at once. Each proposes points around itself, goes to the best if it is better, and widens or narrows
+its steps: a (1 + lambda) evolution strategy, which needs no gradients and does not mind kinks or walls.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from orbandit._checks import Array, frozen
+from orbandit.groups import Group
+from orbandit.problems.base import Problem
+from orbandit.problems.noise import Noise
+from orbandit.spaces import Space
+
+Values = Callable[[Array], Array]
+"""Returns a number for each point of a batch."""
+
+SAMPLES, CLIMBERS, PROPOSALS, ROUNDS = 4096, 24, 16, 400
+WIDER, NARROWER = 1.5, 0.75
+FINEST = 1e-10
+"""Steps below this fraction of the diameter end a climb."""
+
+MARGIN = 1.02
+"""A steepest slope found by search is taken to be this much steeper."""
+
+
+def climb(
+    values: Values, space: Space, starts: Array, rng: np.random.Generator, rounds: int = ROUNDS
+) -> tuple[Array, Array]:
+    """Return where climbers from the starts end, (k, dim), and their values, (k,)."""
+    axes = space._frame()[1]
+    points, best = starts.copy(), np.asarray(values(starts))
+    steps = np.full(len(points), 0.1 * space.diameter)
+    for _ in range(rounds):
+        if steps.max() < FINEST * space.diameter:
+            break
+        # Steps of many lengths at once: a climber need not know how near it is.
+        lengths = steps[:, None] * 2.0 ** rng.uniform(-3, 1, (len(points), PROPOSALS))
+        moves = rng.standard_normal((len(points), PROPOSALS, len(axes))) @ axes
+        moves *= (lengths / np.linalg.norm(moves, axis=2))[..., None]
+        proposals = space._project((points[:, None] + moves).reshape(-1, space.dim))
+        found = np.asarray(values(proposals)).reshape(len(points), PROPOSALS)
+        which = found.argmax(axis=1)
+        rows = np.arange(len(points))
+        better = found[rows, which] > best
+        chosen = proposals.reshape(len(points), PROPOSALS, -1)[rows, which]
+        points = np.where(better[:, None], chosen, points)
+        best = np.where(better, found[rows, which], best)
+        steps = np.clip(steps * np.where(better, WIDER, NARROWER), 0.0, 0.2 * space.diameter)
+    return points, best
+
+
+def highest(values: Values, space: Space, rng: np.random.Generator, starts: Array | None = None) -> tuple[Array, float]:
+    """Return the best point that climbers find from the best of a sample and from given starts, and its value."""
+    sample = space.sample(SAMPLES, rng)
+    sample = sample[np.argsort(-np.asarray(values(sample)))[:CLIMBERS]]
+    if starts is not None:
+        sample = np.concatenate([sample, space.project(starts)])
+    points, best = climb(values, space, sample, rng)
+    winner = int(best.argmax())
+    return points[winner], float(best[winner])
+
+
+def steepness(values: Values, space: Space) -> Values:
+    """Return the function that measures the length of the gradient at each point by central differences."""
+    axes = space._frame()[1]
+    h = 1e-6 * space.diameter
+
+    def length(points: Array) -> Array:
+        shifted = points[:, None, None] + h * np.stack([axes, -axes], axis=1)[None]
+        ends = np.asarray(values(shifted.reshape(-1, space.dim))).reshape(len(points), len(axes), 2)
+        return np.asarray(np.linalg.norm((ends[..., 0] - ends[..., 1]) / (2 * h), axis=1))
+
+    return length
+
+
+class SearchedProblem(Problem):
+    """A problem whose optimum and Lipschitz constant are found by search, once, when first asked for.
+
+    A subclass may know good places to start from. What is found is not proved: the Lipschitz constant is the steepest
+    slope found, and 2 % more.
+    """
+
+    def __init__(self, space: Space, group: Group | None, noise: Noise | None) -> None:
+        super().__init__(space, group, 1.0, noise)
+
+    @cached_property
+    def _best(self) -> tuple[Array, float]:
+        point, value = highest(self._mean, self.space, np.random.default_rng(0), self._starts())
+        return frozen(point), value
+
+    @property
+    def optimizer(self) -> Array:
+        """The best point found."""
+        return self._best[0]
+
+    @property
+    def tolerance(self) -> float:
+        """How far the search may have ended below the summit it was climbing."""
+        return 1e-6
+
+    @cached_property
+    def _steepest(self) -> float:
+        rng = np.random.default_rng(1)
+        length = steepness(self._mean, self.space)
+        sample = np.concatenate([self.space.sample(512, rng), self._starts(), self.optimizer[None]])
+        sample = sample[np.argsort(-length(sample))[:8]]
+        return MARGIN * float(climb(length, self.space, sample, rng, rounds=120)[1].max())
+
+    @property
+    def lipschitz(self) -> float:
+        """The steepest slope found, and 2 % more."""
+        return self._steepest
+
+    @abstractmethod
+    def _starts(self) -> Array:
+        """Return points worth starting a search from, (k, dim); k may be 0."""

@@ -154,7 +154,7 @@ def test_wrong_means_and_ranges_are_refused():
             return self.means(points)
 
     for means in (lambda p: np.ones(1), lambda p: np.full(len(p), 2.0), lambda p: np.full(len(p), np.nan)):
-        with pytest.raises(InputError, match="means"):
+        with pytest.raises(InputError, match="mean"):
             ob.simulate(ob.agents.UniformMesh, Wrong(means), 100, seeds=1)
 
     def narrow(problem, horizon, seed):

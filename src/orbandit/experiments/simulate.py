@@ -163,9 +163,10 @@ def _run(
 
 def _is_compiled(player: Any, problem: Problem) -> bool:
     """Tell whether the loop is compiled: Bernoulli rewards, all of which the agent takes."""
-    if not isinstance(player, Agent) or not isinstance(getattr(problem, "noise", None), Bernoulli):
+    noise = getattr(problem, "noise", None)
+    if not isinstance(player, Agent) or not isinstance(noise, Bernoulli):
         return False
-    (low, high), (least, largest) = player.reward_range, problem.noise.reward_range
+    (low, high), (least, largest) = player.reward_range, noise.reward_range
     return low <= least and largest <= high
 
 

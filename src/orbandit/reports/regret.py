@@ -1,0 +1,51 @@
+"""A picture of regret: a curve for each agent, with the spread over seeds, and what is left of it at the end."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from orbandit.errors import InputError
+from orbandit.experiments.simulate import Runs
+from orbandit.reports.orbits import INK, new_figure
+
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Told apart by the colour-blind, too."""
+
+
+def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title: str) -> None:
+    """Save a picture of mean regret over rounds, with a band from the least to the largest of the seeds.
+
+    Parameters
+    ----------
+    runs : dict of str to Runs
+        What `ob.simulate` returned, by the name to show.
+    path : str or path
+        A .png, .svg or .pdf file; missing folders are made.
+    title : str
+        Above the picture.
+    """
+    if not runs:
+        raise InputError("`runs` must hold at least one curve, but is empty.")
+    figure = new_figure(width=8.0, height=3.8)
+    curves, bars = figure.subplots(1, 2, width_ratios=(2, 1))
+    for color, (name, run) in zip(np.resize(COLORS, len(runs)), runs.items(), strict=True):
+        curves.plot(run.checkpoints, run.regret.mean(axis=0), color=color, linewidth=1.8, label=name)
+        curves.fill_between(
+            run.checkpoints, run.regret.min(axis=0), run.regret.max(axis=0), color=color, alpha=0.15, linewidth=0
+        )
+        final = run.regret[:, -1]
+        bars.bar(name, final.mean(), color=color, alpha=0.85)
+        bars.plot([name] * len(final), final, "o", color=INK, markersize=3, alpha=0.6)
+    curves.set_xlabel("rounds")
+    curves.set_ylabel("regret")
+    curves.legend(frameon=False)
+    seeds = min(len(run.regret) for run in runs.values())
+    bars.set_title(f"at the end, {seeds} seeds", fontsize=10, color=INK)
+    for axes in (curves, bars):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title, color=INK)
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=150)

@@ -77,8 +77,10 @@ def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> Probl
         raise InputTypeError(f"`problem` must be one of ob.problems, but got {problem!r}.")
     size, generator = as_count(points, "points", minimum=16), as_generator(rng)
     sample = problem.space.sample(size, generator)
-    means = np.asarray(problem.mean(sample))
+    problem.mean(problem.optimizer)  # refuses means of a wrong shape
+    means = np.asarray(problem._mean(sample))
     troubles: list[str] = []
+    _look_at_range(problem, sample, means, troubles)
     asymmetry = _asymmetry(problem, sample, means, generator, troubles)
     steepest = _steepest(problem, sample, means, generator, troubles)
     highest = _highest(problem, sample, means, generator, troubles)
@@ -93,7 +95,7 @@ def _asymmetry(problem: Problem, sample: Array, means: Array, rng: np.random.Gen
         return 0.0
     elements = np.concatenate([group.generators, group.random(8, rng)])
     images = problem.space.project(group.act(elements, sample).reshape(-1, problem.space.dim))
-    changes = np.abs(np.asarray(problem.mean(images)).reshape(len(elements), -1) - means)
+    changes = np.abs(np.asarray(problem._mean(images)).reshape(len(elements), -1) - means)
     g, i = np.unravel_index(changes.argmax(), changes.shape)
     # An image is rounded: the mean may change by what its slope makes of that.
     allowed = ROUNDING * np.ptp(problem.reward_range) + 1e-9 * problem.lipschitz * problem.space.diameter
@@ -113,7 +115,7 @@ def _steepest(problem: Problem, sample: Array, means: Array, rng: np.random.Gene
     pairs = np.max(slopes, axis=0)
 
     def measured(points: Array) -> Array:
-        return np.asarray(problem.mean(space.project(points)))
+        return np.asarray(problem._mean(space.project(points)))
 
     length = steepness(measured, space)
     starts = np.concatenate([sample[np.argsort(-pairs)[:6]], problem.optimizer[None]])
@@ -128,7 +130,7 @@ def _steepest(problem: Problem, sample: Array, means: Array, rng: np.random.Gene
 def _slopes(problem: Problem, sample: Array, means: Array, others: Array) -> Array:
     """Return the slope of the mean between each point and its partner, less what rounding may add."""
     distances = np.linalg.norm(others - sample, axis=1)
-    rises = np.abs(np.asarray(problem.mean(others)) - means) - 1e-12 * np.ptp(problem.reward_range)
+    rises = np.abs(np.asarray(problem._mean(others)) - means) - 1e-12 * np.ptp(problem.reward_range)
     return np.asarray(np.where(distances > 0, rises / np.maximum(distances, 1e-300), 0.0))
 
 
@@ -138,13 +140,20 @@ def _highest(problem: Problem, sample: Array, means: Array, rng: np.random.Gener
         space.diameter * 10.0 ** rng.uniform(-6, -1, (len(sample), 1))
     )
     starts = np.concatenate([sample[np.argsort(-means)[:8]], space.project(around[:4])])
-    ends, _ = climb(lambda x: np.asarray(problem.mean(x)), space, starts, rng, rounds=150)
+    ends, _ = climb(lambda x: np.asarray(problem._mean(x)), space, starts, rng, rounds=150)
     seen = np.concatenate([sample, space.project(around), ends])
-    values = np.asarray(problem.mean(seen))
+    values = np.asarray(problem._mean(seen))
     best = int(values.argmax())
     if values[best] > problem.optimum + problem.tolerance:
         troubles.append(f"mean {values[best]:.9g} at {seen[best].tolist()}, above optimum={problem.optimum:.9g}")
     return float(values[best])
+
+
+def _look_at_range(problem: Problem, sample: Array, means: Array, troubles: list[str]) -> None:
+    low, high = problem.reward_range
+    for worst in (int(means.argmin()), int(means.argmax())):
+        if not low - ROUNDING * (high - low) <= means[worst] <= high + ROUNDING * (high - low):
+            troubles.append(f"mean {means[worst]:.6g} at {sample[worst].tolist()}, outside [{low:g}, {high:g}]")
 
 
 def _look_at_optimizer(problem: Problem, troubles: list[str]) -> None:

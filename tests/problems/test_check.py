@@ -1,0 +1,129 @@
+"""check finds what is wrong with a problem, and nothing wrong with a true one; problems refuse what cannot be."""
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from cases import G, S
+from orbandit.errors import InputError, InputTypeError
+from orbandit.problems.search import climb, highest, steepness
+
+P = ob.problems
+SQUARE, SWAP = S.Box(0.0, 1.0, dim=2), G.Symmetric(2)
+
+
+def cone(x, peak=(0.2, 0.7)):
+    return 0.9 - np.linalg.norm(np.sort(x, axis=1) - np.array(peak), axis=1)
+
+
+def problem(function=cone, space=SQUARE, group=SWAP, optimizer=(0.2, 0.7), lipschitz=1.0, **rest):
+    return P.Function(function, space, group, optimizer=optimizer, lipschitz=lipschitz, **rest)
+
+
+CONES = {
+    "square": lambda: P.Cone(SQUARE, SWAP, [0.9, 0.3]),
+    "no group": lambda: P.Cone(SQUARE, None, [0.9, 0.3]),
+    "steep": lambda: P.Cone(SQUARE, SWAP, [0.9, 0.3], lipschitz=40.0),
+    "disk": lambda: P.Cone(S.Ball(2, radius=500.0), G.Dihedral(5), [300.0, 200.0], lipschitz=0.002),
+    "rotations": lambda: P.Cone(S.Ball(2), G.Cyclic(5), [0.5, 0.4]),
+    "icosahedron": lambda: P.Cone(S.Polytope.regular("icosahedron"), G.Coxeter("H3"), [0.4, 0.1, 0.3]),
+    "simplex": lambda: P.Cone(S.Simplex(3), G.Symmetric(3), [0.6, 0.3, 0.1]),
+    "factors": lambda: P.Cone(S.Ball(4), G.Orthogonal(2, 2), [0.5, 0.2, 0.1, 0.4]),
+    "blocks": lambda: P.Cone(S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), [0.5, 0.2, 0.1, 0.4]),
+}
+
+
+@pytest.mark.parametrize("name", CONES)
+def test_cones_are_what_they_claim(name):
+    report = P.check(CONES[name](), points=200)
+    assert report, str(report)
+    assert "as claimed" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "trouble"),
+    [
+        (lambda: problem(group=G.SignFlips(2).centered([0.5, 0.5])), "changes the mean"),
+        (lambda: problem(lambda x: cone(x) + 1e-6 * x[:, 0], optimizer=(0.7, 0.2)), "changes the mean"),
+        (lambda: problem(lipschitz=0.99), "steeper than"),
+        # A needle that few sampled pairs see, and a jump.
+        (lambda: problem(lambda x: cone(x) - np.clip(0.02 - 3 * np.abs(x.sum(axis=1) - 1), 0, 1)), "steeper than"),
+        (lambda: problem(lambda x: np.where(x.sum(axis=1) > 1.2, 0.2, 0.5), optimizer=(0.1, 0.2)), "steeper than"),
+        (lambda: problem(optimizer=(0.2, 0.702)), "above optimum"),
+        (lambda: problem(lambda x: cone(x, (0.5, 0.5)), optimizer=(0.5, 0.5)), "middle of the space"),
+        (lambda: problem(lambda x: cone(x, (0.4, 0.4)), optimizer=(0.4, 0.4)), "fixed point"),
+        (lambda: problem(lambda x: cone(x, (0.1, 0.1)), optimizer=(0.1, 0.1)), "outside [0, 1]"),
+        (lambda: problem(noise=Loud()), "rewards outside"),
+    ],
+)
+def test_a_false_claim_is_found(wrong, trouble):
+    report = P.check(wrong())
+    assert not report
+    assert any(trouble in found for found in report.troubles), report.troubles
+
+
+class Loud(P.Noise):
+    reward_range = (0.0, 1.0)
+
+    def sample(self, means, rng):
+        return means + 0.5
+
+
+def test_a_mean_of_ones_own_in_ten_lines_can_be_played():
+    own = problem(noise=P.Beta(20.0))
+    assert P.check(own)
+    assert own.noise is not None
+    assert own.reward_range == (0.0, 1.0)
+    runs = ob.simulate(ob.agents.OrbitTree, own, 2000, seeds=3)
+    uniform = 2000 * (own.optimum - own.mean(SQUARE.sample(4000, 0)).mean())
+    assert runs.regret[:, -1].max() < 0.5 * uniform
+    assert "cone" in repr(own)
+
+
+def test_problems_refuse_what_cannot_be():
+    with pytest.raises(InputError, match="does not preserve"):
+        problem(space=S.Box([0, 0], [1, 2]))
+    with pytest.raises(InputError, match=r"must lie in \[0, 1\], but is 1\.4"):
+        problem(lambda x: cone(x) + 0.5)
+    with pytest.raises(InputError, match="nan"):
+        problem(lambda x: np.full(len(x), np.nan))
+    with pytest.raises(InputError, match="2 numbers for 2 points"):
+        problem(lambda x: 0.5)
+    with pytest.raises(InputError, match="optimizer"):
+        problem(optimizer=(0.2, 1.7))
+    with pytest.raises(InputError, match="shape"):
+        problem(optimizer=(0.2, 0.7, 0.1))
+    with pytest.raises(InputError, match="lipschitz"):
+        problem(lipschitz=0.0)
+    with pytest.raises(InputTypeError, match="function"):
+        problem("cone")
+    with pytest.raises(InputTypeError, match="noise"):
+        problem(noise="gaussian")
+    with pytest.raises(InputTypeError, match="draws no rewards of its own"):
+        problem(noise=None)
+    with pytest.raises(InputTypeError, match="one of ob"):
+        P.check(cone)
+    with pytest.raises(InputError, match="points"):
+        P.check(problem(), points=3)
+
+
+def test_a_mean_out_of_range_names_the_point():
+    lying = problem(lambda x: np.where(x[:, 0] > 0.99, 1.5, 0.5))
+    with pytest.raises(InputError, match=r"1\.5 at \[0\.995, 0\.1\]"):
+        lying.mean([[0.2, 0.1], [0.995, 0.1]])
+    assert lying.mean([0.2, 0.1]) == 0.5
+
+
+def test_climbers_find_the_peak_and_the_steepest_slope():
+    def bumps(x):
+        return np.exp(-20 * ((x - [0.8, 0.3]) ** 2).sum(axis=1)) + 0.9 * np.exp(
+            -20 * ((x - [0.2, 0.9]) ** 2).sum(axis=1)
+        )
+
+    point, value = highest(bumps, SQUARE, np.random.default_rng(0))
+    assert value == pytest.approx(1.0, abs=1e-4)
+    np.testing.assert_allclose(point, [0.8, 0.3], atol=1e-3)
+    length = steepness(bumps, SQUARE)
+    _, found = climb(length, SQUARE, SQUARE.sample(8, 0), np.random.default_rng(0))
+    # exp(-20 r^2) is steepest at r = 1 / sqrt 40, with slope sqrt(40 / e); the other bump adds little there.
+    assert found.max() == pytest.approx(np.sqrt(40 / np.e), rel=0.02)

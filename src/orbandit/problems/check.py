@@ -81,11 +81,12 @@ def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> Probl
     means = np.asarray(problem._mean(sample))
     troubles: list[str] = []
     _look_at_range(problem, sample, means, troubles)
+    if not troubles:  # no reward has a mean out of range
+        _look_at_rewards(problem, sample, generator, troubles)
     asymmetry = _asymmetry(problem, sample, means, generator, troubles)
     steepest = _steepest(problem, sample, means, generator, troubles)
     highest = _highest(problem, sample, means, generator, troubles)
     _look_at_optimizer(problem, troubles)
-    _look_at_rewards(problem, sample, generator, troubles)
     return ProblemReport(asymmetry, steepest, float(means.min()), highest, tuple(troubles))
 
 

@@ -5,6 +5,7 @@ from orbandit.problems.check import ProblemReport, check
 from orbandit.problems.cone import Cone
 from orbandit.problems.function import Function
 from orbandit.problems.landscapes import Ackley, Griewank, Rastrigin
+from orbandit.problems.lower_bound import LowerBoundFamily
 from orbandit.problems.noise import Bernoulli, Beta, ClippedGaussian, Noise, Uniform
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Cone",
     "Function",
     "Griewank",
+    "LowerBoundFamily",
     "Noise",
     "Problem",
     "ProblemReport",

@@ -66,16 +66,26 @@ def highest(values: Values, space: Space, rng: np.random.Generator, starts: Arra
 
 
 def steepness(values: Values, space: Space) -> Values:
-    """Return the function that measures the length of the gradient at each point by central differences."""
+    """Return the function that measures the slope at each point, along its gradient by central differences.
+
+    The slope is that between two points, so that kinks, where a gradient is none, do not exaggerate it.
+    """
     axes = space._frame()[1]
     h = 1e-6 * space.diameter
 
-    def length(points: Array) -> Array:
-        shifted = points[:, None, None] + h * np.stack([axes, -axes], axis=1)[None]
-        ends = np.asarray(values(shifted.reshape(-1, space.dim))).reshape(len(points), len(axes), 2)
-        return np.asarray(np.linalg.norm((ends[..., 0] - ends[..., 1]) / (2 * h), axis=1))
+    def rises(points: Array, directions: Array) -> Array:
+        """Return f(x + h u) - f(x - h u) for the directions (m, k, dim) of each point."""
+        shifted = points[:, None, None] + h * np.stack([directions, -directions], axis=2)
+        ends = np.asarray(values(shifted.reshape(-1, space.dim))).reshape(*directions.shape[:2], 2)
+        return np.asarray(ends[..., 0] - ends[..., 1])
 
-    return length
+    def slope(points: Array) -> Array:
+        gradient = rises(points, np.broadcast_to(axes, (len(points), *axes.shape))) @ axes
+        length = np.linalg.norm(gradient, axis=1, keepdims=True)
+        uphill = gradient / np.maximum(length, 1e-300)
+        return np.abs(rises(points, uphill[:, None])[:, 0]) / (2 * h)
+
+    return slope
 
 
 class SearchedProblem(Problem):

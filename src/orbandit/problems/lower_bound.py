@@ -1,0 +1,129 @@
+"""LowerBoundFamily: the hard instances of Appendix C, with a packing in the orbit metric.
+
+    f_i(x) = 1/3 + max(0, delta/2 - d_G(i, x)),     i in W, rewards 0 and 1.
+
+W is a maximal delta-packing in the orbit metric d_G: no two of its orbits come within delta of each other, so that the
+instances differ from the flat 1/3 on disjoint sets C_i = {x : d_G(i, x) < delta/2}. That makes them a
+(|W|, delta/2)-ensemble, as the lower bound needs (`ob.theory.lower_bound`).
+
+Deviations from the paper: it uses a strict packing of the Dirichlet domain, kept delta away from the walls, which need
+not exist for a large group and a moderate delta (`strict`); and it prints the distance to i where the nearest image of
+i is meant.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array, as_count, as_generator, as_positive, frozen
+from orbandit.errors import InputError
+from orbandit.groups import Group, Trivial
+from orbandit.groups.base import check_fit
+from orbandit.problems.base import Problem
+from orbandit.problems.packing import pack, pack_strictly
+from orbandit.spaces import Space
+
+BASE = 1 / 3
+
+
+@final
+class HardInstance(Problem):
+    """One instance f_i: flat at 1/3, with a small cone at the orbit of its centre."""
+
+    def __init__(self, space: Space, group: Group | None, center: Array, delta: float) -> None:
+        super().__init__(space, group, 1.0)
+        self._center, self._delta = center, delta
+        self._metric = group or Trivial(space.dim)
+
+    def __repr__(self) -> str:
+        return f"<instance of LowerBoundFamily at {self._center.tolist()}, delta={self._delta}>"
+
+    @property
+    def optimizer(self) -> Array:
+        """The centre."""
+        return self._center
+
+    def _mean(self, points: Array) -> Array:
+        distances = np.asarray(self._metric.distance(points, self._center))
+        return np.asarray(BASE + np.maximum(0.0, self._delta / 2 - distances))
+
+
+@final
+class LowerBoundFamily:
+    """Problems among which no agent can be good at all.
+
+    Parameters
+    ----------
+    space : Space
+        Where points live.
+    group : Group or None
+        What leaves the means alone; it must preserve the space.
+    delta : float
+        The distance between orbits of the packing, in (0, 2/3): cones are delta / 2 high and wide.
+    seed : int
+        Draws the packing.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> family = ob.problems.LowerBoundFamily(ob.spaces.Ball(2), ob.groups.Dihedral(5), delta=0.2)
+    >>> len(family), round(family.instance(3).optimum, 4), len(family.strict)
+    (8, 0.4333, 1)
+    """
+
+    def __init__(self, space: Space, group: Group | None, delta: float, *, seed: int = 0) -> None:
+        check_fit(space, group)
+        if as_positive(delta, "delta") >= 2 / 3:
+            raise InputError(f"`delta < 2/3` must hold, but got delta={delta}: means must stay below 1.")
+        self._space, self._group, self._delta = space, group, float(delta)
+        self._seed = as_count(seed, "seed", minimum=0)
+        packing = pack(space, group, self._delta, as_generator(self._seed))
+        self._centers = frozen(packing if group is None else space.project(group.fold(packing)))
+
+    def __len__(self) -> int:
+        return len(self._centers)
+
+    def __repr__(self) -> str:
+        return f"<LowerBoundFamily: {len(self)} instances, delta={self._delta}, {self._space!r}, {self._group!r}>"
+
+    @property
+    def space(self) -> Space:
+        """Where points live."""
+        return self._space
+
+    @property
+    def group(self) -> Group | None:
+        """What leaves the means alone."""
+        return self._group
+
+    @property
+    def delta(self) -> float:
+        """The distance of the packing."""
+        return self._delta
+
+    @property
+    def centers(self) -> Array:
+        """The packing W, (k, dim)."""
+        return self._centers
+
+    @cached_property
+    def instances(self) -> Sequence[HardInstance]:
+        """The problems, one for each point of W."""
+        return tuple(self.instance(i) for i in range(len(self)))
+
+    def instance(self, index: int) -> HardInstance:
+        """Return the problem whose best points are the orbit of W's point of this index."""
+        i = as_count(index, "index", minimum=0)
+        if i >= len(self):
+            raise InputError(f"`index < {len(self)}` must hold, but got index={index}: so many instances there are.")
+        return HardInstance(self._space, self._group, self._centers[i], self._delta)
+
+    @cached_property
+    def strict(self) -> Array:
+        """The paper's own packing, (k, dim): of the fundamental domain, and farther than delta from its boundary.
+
+        It needs a group with a polyhedral domain, and has no points at all if the domain holds no ball that large.
+        """
+        return frozen(pack_strictly(self._space, self._group, self._delta, as_generator(self._seed)))

@@ -1,0 +1,142 @@
+"""Packings of orbits: points whose orbits keep a distance, as many as fit without moving any.
+
+A point may be added to W as long as it is farther than delta from all of W. First uniform points are tried in turn,
+then climbers look for the largest hole left. What they miss may still be there: W is maximal as far as they can tell.
+"""
+
+import math
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.errors import MeshTooLargeError
+from orbandit.groups import Group, Trivial
+from orbandit.problems.search import Values, climb
+from orbandit.spaces import Space
+
+LIMIT = 20_000
+"""Most points of a packing."""
+
+BATCH = 2048
+QUIET = 4
+"""The sampling ends after so many batches without a new point, and the climbing after so many rounds."""
+
+
+def pack(space: Space, group: Group | None, delta: float, rng: np.random.Generator) -> Array:
+    """Return points of the space, (k, dim), whose orbits are farther than delta apart; no other was seen to fit."""
+    symmetry = group or Trivial(space.dim)
+    least = log_ball_count(space, delta) - (0.0 if math.isinf(symmetry.order) else math.log(symmetry.order))
+    if least > math.log(LIMIT):
+        raise MeshTooLargeError(
+            f"a packing with delta={delta:g} would have more than {LIMIT:,} points; use a larger `delta`."
+        )
+    return _packed(space, symmetry, delta, rng)
+
+
+def pack_strictly(space: Space, group: Group | None, delta: float, rng: np.random.Generator) -> Array:
+    """Return a packing of the fundamental domain within the space, each point farther than delta from its boundary.
+
+    This is the strict packing of Appendix C. It may be empty: see `deepest`.
+
+    Raises
+    ------
+    NoDomainError
+        If the group has no polyhedral domain.
+    """
+    depth, middle = depths(space, group), deepest(space, group, rng)
+    if float(depth(middle[None])[0]) <= delta:
+        return np.empty((0, space.dim))
+    return _packed(space, Trivial(space.dim), delta, rng, depth, middle)
+
+
+def _packed(
+    space: Space,
+    metric: Group,
+    delta: float,
+    rng: np.random.Generator,
+    depth: Values | None = None,
+    first: Array | None = None,
+) -> Array:
+    packing = np.empty((0, space.dim)) if first is None else first[None]
+
+    def room(points: Array) -> Array:
+        """Return by how much points are farther than delta from the packing, and from the boundary if that counts."""
+        far = np.full(len(points), space.diameter + delta)
+        if len(packing):
+            far = np.asarray(metric.distance(points, packing)).min(axis=1)
+        return far - delta if depth is None else np.minimum(far, depth(points)) - delta
+
+    quiet = 0
+    while quiet < QUIET:
+        sample = space.sample(BATCH, rng)
+        if depth is not None:  # shrink towards the deepest point, so that small domains are not missed
+            sample = packing[0] + rng.random((BATCH, 1)) * (sample - packing[0])
+        fitting = _kept(sample[room(sample) > 0], metric, delta)
+        packing = np.concatenate([packing, fitting])
+        quiet = 0 if len(fitting) else quiet + 1
+        if len(packing) > LIMIT:
+            raise MeshTooLargeError(f"a packing with delta={delta:g} has more than {LIMIT:,} points.")
+    quiet = 0
+    while quiet < QUIET:
+        sample = space.sample(BATCH, rng)
+        sample = sample[np.argsort(-room(sample))[:16]]
+        ends, left = climb(room, space, sample, rng, rounds=40)
+        fitting = _kept(ends[left > 0], metric, delta)
+        packing = np.concatenate([packing, fitting])
+        quiet = 0 if len(fitting) else quiet + 1
+    return packing
+
+
+def _kept(points: Array, metric: Group, delta: float) -> Array:
+    """Return the points that keep their distance from those kept before them."""
+    kept = points[:0]
+    while len(points):
+        kept = np.concatenate([kept, points[:1]])
+        points = points[np.asarray(metric.distance(points, points[0])) > delta]
+    return kept
+
+
+def depths(space: Space, group: Group | None) -> Values:
+    """Return the function that measures how deep points are in the fundamental domain cut with the space: >= 0 inside.
+
+    Distances are within the space's own flat, so that a simplex has an inside too.
+    """
+    axes = space._frame()[1]
+    normals, offsets = space._halfspaces()
+    walls, heights = [-normals], [offsets]
+    if group is not None:
+        domain = group.domain()
+        walls.append(domain.normals)
+        heights.append(-domain.normals @ domain.center)
+    inward, level = np.concatenate(walls), np.concatenate(heights)
+    slopes = np.linalg.norm(inward @ axes.T, axis=1)
+    keep = slopes > 1e-9  # the others hold everywhere on the flat
+    inward, level = inward[keep] / slopes[keep, None], level[keep] / slopes[keep]
+    rounds = space._round_parts()
+
+    def depth(points: Array) -> Array:
+        flat = [points @ inward.T + level] if len(inward) else []
+        curved = [(r - np.linalg.norm(points[:, part] - c, axis=1))[:, None] for part, c, r in rounds]
+        return np.asarray(np.concatenate([*flat, *curved], axis=1).min(axis=1))
+
+    return depth
+
+
+def deepest(space: Space, group: Group | None, rng: np.random.Generator) -> Array:
+    """Return the point of the domain cut with the space that is farthest from its boundary.
+
+    The depth is the least of concave functions, so that climbers have one summit to find.
+    """
+    depth = depths(space, group)
+    sample = space.sample(BATCH, rng)
+    if group is not None:
+        sample = np.asarray(group.fold(sample))
+    sample = sample[np.argsort(-depth(sample))[:8]]
+    points, found = climb(depth, space, sample, rng)
+    return np.asarray(points[found.argmax()])
+
+
+def log_ball_count(space: Space, delta: float) -> float:
+    """Return the logarithm of vol(X) / vol(ball of radius delta): no fewer balls cover X."""
+    d = space.intrinsic_dim
+    return math.log(space.volume) - d / 2 * math.log(math.pi) + math.lgamma(d / 2 + 1) - d * math.log(delta)

@@ -7,6 +7,7 @@ says something of its neighbours, up to a bias of eps.
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import as_count
 from orbandit.errors import InputError, MeshTooLargeError, MissingExtraError
@@ -110,8 +111,9 @@ class OrbitGraph:
     def clique_cover(self) -> list[Indices]:
         """Return a partition of the vertices into cliques.
 
-        Vertices within radius / 2 of one orbit are within radius of each other (Proposition 4): each clique is
-        what is left of such a ball N(i, radius / 2) when it is reached, the largest balls first.
+        Vertices within radius / 2 of one orbit are within radius of each other (Proposition 4): each clique begins as
+        what is left of such a ball N(i, radius / 2) when it is reached, the largest balls first, and takes in what
+        else is left and a neighbour of all of it.
         """
         indptr, indices = search(self._mesh, self._group, self._radius, share=0.5).within(self._mesh.points)
         left = np.ones(len(self), dtype=bool)
@@ -119,10 +121,23 @@ class OrbitGraph:
         for i in np.argsort(-np.diff(indptr), kind="stable"):
             if left[i]:
                 ball = indices[indptr[i] : indptr[i + 1]]
-                clique = ball[left[ball]]
+                clique = self._grown(ball[left[ball]], left)
                 left[clique] = False
                 cliques.append(clique)
         return cliques
+
+    def _grown(self, clique: Indices, left: npt.NDArray[np.bool_]) -> Indices:
+        """Return the clique with vertices that are left and neighbours of all its members, one after the other."""
+        common = self.neighbors(int(clique[0]))
+        common = common[left[common]]
+        for vertex in clique[1:]:
+            common = np.intersect1d(common, self.neighbors(int(vertex)), assume_unique=True)
+        members = clique.tolist()
+        outside = np.setdiff1d(common, clique, assume_unique=True)
+        while len(outside):
+            members.append(int(outside[0]))
+            outside = np.intersect1d(outside[1:], self.neighbors(members[-1]), assume_unique=True)
+        return np.sort(np.array(members, dtype=clique.dtype))
 
     def independent_set(self) -> Indices:
         """Return a maximal set of vertices no two of which are neighbours, sorted.

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orbandit import agents, errors, experiments, groups, meshes, optimize, problems, reports, spaces
+    from orbandit import agents, errors, experiments, groups, meshes, optimize, problems, reports, spaces, theory
     from orbandit.experiments.simulate import simulate
     from orbandit.groups.check import check_symmetry
     from orbandit.optimize import maximize, minimize
@@ -24,6 +24,7 @@ __all__ = [
     "reports",
     "simulate",
     "spaces",
+    "theory",
 ]
 
 _HOMES = {
@@ -40,6 +41,7 @@ _HOMES = {
     "reports": "orbandit.reports",
     "simulate": "orbandit.experiments.simulate",
     "spaces": "orbandit.spaces",
+    "theory": "orbandit.theory",
 }
 
 

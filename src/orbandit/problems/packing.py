@@ -7,6 +7,7 @@ then climbers look for the largest hole left. What they miss may still be there:
 import math
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from orbandit._checks import Array
 from orbandit.errors import MeshTooLargeError
@@ -61,30 +62,36 @@ def _packed(
 
     def room(points: Array) -> Array:
         """Return by how much points are farther than delta from the packing, and from the boundary if that counts."""
-        far = np.full(len(points), space.diameter + delta)
-        if len(packing):
-            far = np.asarray(metric.distance(points, packing)).min(axis=1)
+        far = nearest(points) if len(packing) else np.full(len(points), space.diameter + delta)
         return far - delta if depth is None else np.minimum(far, depth(points)) - delta
 
-    quiet = 0
+    quiet, nearest = 0, _distance_to(packing, metric)
     while quiet < QUIET:
         sample = space.sample(BATCH, rng)
         if depth is not None:  # shrink towards the deepest point, so that small domains are not missed
             sample = packing[0] + rng.random((BATCH, 1)) * (sample - packing[0])
         fitting = _kept(sample[room(sample) > 0], metric, delta)
         packing = np.concatenate([packing, fitting])
-        quiet = 0 if len(fitting) else quiet + 1
+        quiet, nearest = 0 if len(fitting) else quiet + 1, _distance_to(packing, metric)
         if len(packing) > LIMIT:
             raise MeshTooLargeError(f"a packing with delta={delta:g} has more than {LIMIT:,} points.")
     quiet = 0
     while quiet < QUIET:
         sample = space.sample(BATCH, rng)
-        sample = sample[np.argsort(-room(sample))[:16]]
+        sample = sample[np.argsort(-room(sample))[:32]]
         ends, left = climb(room, space, sample, rng, rounds=40)
         fitting = _kept(ends[left > 0], metric, delta)
         packing = np.concatenate([packing, fitting])
-        quiet = 0 if len(fitting) else quiet + 1
+        quiet, nearest = 0 if len(fitting) else quiet + 1, _distance_to(packing, metric)
     return packing
+
+
+def _distance_to(packing: Array, metric: Group) -> Values:
+    """Return the function that measures the distance of orbits to the nearest of the packing, which has points."""
+    if not metric.is_reflection or not len(packing):
+        return lambda points: np.asarray(metric.distance(points, packing)).min(axis=1)
+    tree = cKDTree(metric.fold(packing))
+    return lambda points: np.asarray(tree.query(metric.fold(points))[0])
 
 
 def _kept(points: Array, metric: Group, delta: float) -> Array:

@@ -1,0 +1,29 @@
+"""The paper's bounds as functions, with their constants and conditions."""
+
+from orbandit.theory.covering import CoveringBounds, covering_bounds
+from orbandit.theory.graphs import IndependentSetBounds, independent_set_bounds
+from orbandit.theory.lower import LowerBound, hard_delta, lower_bound
+from orbandit.theory.upper import (
+    RegretBound,
+    Theorem1,
+    gap_dependent_bound,
+    gap_free_bound,
+    paper_delta,
+    theorem1,
+)
+
+__all__ = [
+    "CoveringBounds",
+    "IndependentSetBounds",
+    "LowerBound",
+    "RegretBound",
+    "Theorem1",
+    "covering_bounds",
+    "gap_dependent_bound",
+    "gap_free_bound",
+    "hard_delta",
+    "independent_set_bounds",
+    "lower_bound",
+    "paper_delta",
+    "theorem1",
+]

@@ -30,7 +30,7 @@ def test_a_slope_is_fitted_with_its_error():
     horizons = (1000, 10_000, 100_000)
     logs = np.log(horizons)
     losses = [(n**0.75 * np.array([0.9, 1.0, 1.1]), n**0.75 * 2) for n in horizons]
-    slope = _slope(logs, losses, np.zeros(3), horizons)
+    slope = _slope(logs, losses, np.zeros(3))
     assert slope.value == pytest.approx(0.75)
     assert slope.error == pytest.approx(np.sqrt(2) * (0.1 / np.sqrt(3)) / (logs[2] - logs[0]))
     np.testing.assert_allclose(slope.shares, 0.5)

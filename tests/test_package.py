@@ -18,6 +18,12 @@ SHOWN = {  # what each example must print
     "candidates_per_orbit.py": ["candidates: ", "relabelled [0.7 0.9 0.1 0.2]", "one measurement informs"],
     "check_a_claim.py": ["three new pumps: no asymmetry found", "1 of 2 generators fail", "swaps coordinates 1 and 2"],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],
+    "own_problem.py": [
+        "lipschitz = 0.400: slope 0.46188",
+        "steeper than",
+        "lipschitz = 0.462: as claimed",
+        "<Runs of OrbitTree",
+    ],
     "tune_a_simulator.py": ["out of licences; 699 measurements kept", "average of all 1500 measurements"],
     "with_and_without.py": ["knowing D5: <Runs of UniformMesh: 8 seeds", "ratio: 0.6"],
     "wind_farm_symmetry.py": ["1,290,240 elements", "orbit distance     0.0 m", "same representative: True"],

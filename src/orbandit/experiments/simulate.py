@@ -177,9 +177,9 @@ def _play_compiled(player: Agent, problem: Problem, rounds: int, rng: np.random.
 
 def _play_by_asking(player: Any, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:
     """Play rounds by asking and telling, and return the means of the points played."""
-    played = np.empty(rounds)
-    for t in range(rounds):
+    points = []
+    for _ in range(rounds):
         point = player.ask()
         player.tell(point, float(problem.sample(point, rng)))
-        played[t] = problem.mean(point)
-    return played
+        points.append(np.array(point))
+    return np.asarray(problem.mean(np.array(points))) if points else np.empty(0)

@@ -6,8 +6,6 @@ the same ball: one knows all of O(2), one the finite subgroup that the paper wou
 
 from pathlib import Path
 
-import numpy as np
-
 import orbandit as ob
 
 ROUNDS, SEEDS = 1_000, 4
@@ -19,20 +17,11 @@ def main() -> None:
     whole = ob.problems.MatrixFactorization(users=2, items=1, factors=2, noise=little)
     paper = ob.problems.MatrixFactorization(users=2, items=1, factors=2, arms="subgroup", horizon=ROUNDS, noise=little)
 
-    def without(problem: ob.problems.Problem, horizon: int, seed: np.random.SeedSequence) -> ob.agents.Agent:
-        return ob.agents.OrbitTree(
-            problem.space,
-            horizon=horizon,
-            lipschitz=problem.lipschitz,
-            reward_range=problem.reward_range,
-            seed=seed,
-        )
-
     order = paper.group.order if paper.group else 1
     runs = {
         "O(2)": ob.simulate(ob.agents.OrbitTree, whole, ROUNDS, SEEDS),
         f"{order} elements": ob.simulate(ob.agents.OrbitTree, paper, ROUNDS, SEEDS),
-        "blind": ob.simulate(without, whole, ROUNDS, SEEDS),
+        "blind": ob.simulate(ob.agents.OrbitTree, whole, ROUNDS, SEEDS, use_group=False),
     }
     blind = runs["blind"].regret[:, -1].mean()
     print(f"{whole}: mean regret of {SEEDS} runs after {ROUNDS:,} rounds")

@@ -18,6 +18,7 @@ SHOWN = {  # what each example must print
     "candidates_per_orbit.py": ["candidates: ", "relabelled [0.7 0.9 0.1 0.2]", "one measurement informs"],
     "check_a_claim.py": ["three new pumps: no asymmetry found", "1 of 2 generators fail", "swaps coordinates 1 and 2"],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],
+    "matrix_factorization.py": ["O(2):", "blind:", "1.00 of blind", "picture: "],
     "own_problem.py": [
         "lipschitz = 0.400: slope 0.46188",
         "steeper than",

@@ -131,6 +131,17 @@ def test_bad_input_is_refused():
             ob.simulate(**{"agent": ob.agents.UniformMesh, "problem": CONE, "horizon": 10, **arguments})
     with pytest.raises(InputTypeError, match="agent"):
         ob.simulate("UniformMesh", CONE, 10)
+    with pytest.raises(InputError, match="use_group"):
+        ob.simulate(lambda p, n, s: ob.agents.UniformMesh(SPACE, horizon=n, seed=s), CONE, 10, use_group=False)
+
+
+def test_an_agent_may_be_kept_from_the_group():
+    def without(problem, horizon, seed):
+        return ob.agents.OrbitTree(problem.space, horizon=horizon, seed=seed)
+
+    blind = ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2, use_group=False)
+    np.testing.assert_array_equal(blind.regret, ob.simulate(without, CONE, 1000, seeds=2).regret)
+    assert (blind.regret != ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2).regret).any()
 
 
 def test_one_agent_may_play_two_problems():

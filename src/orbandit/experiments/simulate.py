@@ -67,6 +67,8 @@ def simulate(
     horizon: int,
     seeds: int | Iterable[int] = 10,
     jobs: int | None = None,
+    *,
+    use_group: bool = True,
 ) -> Runs:
     """Play a problem and return the pseudo-regret.
 
@@ -83,6 +85,8 @@ def simulate(
         A number of runs, or the seed of each.
     jobs : int, optional
         Number of threads, by default one for each processor. It changes no number but the time.
+    use_group : bool
+        False keeps the problem's group from an agent given as a class: what is the symmetry worth?
 
     Examples
     --------
@@ -90,9 +94,7 @@ def simulate(
     >>> space, group = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
     >>> cone = ob.problems.Cone(space, group, peak=[0.9, 0.3])
     >>> runs = ob.simulate(ob.agents.UniformMesh, cone, horizon=10_000, seeds=4)
-    >>> def without(problem, horizon, seed):
-    ...     return ob.agents.UniformMesh(problem.space, horizon=horizon, seed=seed)
-    >>> blind = ob.simulate(without, cone, horizon=10_000, seeds=4)
+    >>> blind = ob.simulate(ob.agents.UniformMesh, cone, horizon=10_000, seeds=4, use_group=False)
     >>> runs.regret.shape == (4, len(runs.checkpoints)), bool(runs.regret[:, -1].mean() < blind.regret[:, -1].mean())
     (True, True)
     """
@@ -103,6 +105,8 @@ def simulate(
         raise InputTypeError(
             f"`problem` must have a mean and an optimum, as those of ob.problems, but got {problem!r}."
         )
+    if not use_group and not isinstance(agent, type):
+        raise InputError(f"`use_group=False` is for agents given as a class, but {agent!r} makes its own.")
     if isinstance(seeds, Iterable):
         entropies = [as_count(seed, "seeds", minimum=0) for seed in seeds]
     else:
@@ -113,7 +117,7 @@ def simulate(
     checkpoints = log_spaced(rounds)
 
     def run(entropy: int) -> tuple[Array, float, str]:
-        return _run(agent, problem, rounds, entropy, checkpoints)
+        return _run(agent, problem, rounds, entropy, checkpoints, use_group)
 
     with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
         results = list(pool.map(run, entropies))
@@ -128,7 +132,12 @@ def log_spaced(horizon: int) -> npt.NDArray[np.int64]:
 
 
 def _run(
-    agent: type[Agent] | Maker, problem: Problem, horizon: int, entropy: int, checkpoints: npt.NDArray[np.int64]
+    agent: type[Agent] | Maker,
+    problem: Problem,
+    horizon: int,
+    entropy: int,
+    checkpoints: npt.NDArray[np.int64],
+    use_group: bool,
 ) -> tuple[Array, float, str]:
     """Return the regret at the checkpoints, the seconds it took, and the agent's name."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
@@ -137,7 +146,7 @@ def _run(
     if isinstance(agent, type) and issubclass(agent, Agent):
         player: Any = agent(  # type: ignore[call-arg]
             problem.space,
-            problem.group,
+            problem.group if use_group else None,
             horizon=horizon,
             lipschitz=problem.lipschitz,
             reward_range=problem.reward_range,

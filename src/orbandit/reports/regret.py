@@ -43,6 +43,8 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
     curves.legend(frameon=False)
     seeds = min(len(run.regret) for run in runs.values())
     bars.set_title(f"at the end, {seeds} seeds", fontsize=10, color=INK)
+    if max(map(len, runs)) > 12 or len(runs) > 3:  # names that would run into each other
+        bars.tick_params(axis="x", rotation=20)
     for axes in (curves, bars):
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, color=INK)

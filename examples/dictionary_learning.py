@@ -11,32 +11,23 @@ import numpy as np
 import orbandit as ob
 
 
-def knowing(problem: ob.problems.Problem, horizon: int, seed: np.random.SeedSequence) -> ob.agents.Agent:
-    """Make an agent that knows the group."""
-    return ob.agents.OrbitTree(problem.space, problem.group, horizon=horizon, lipschitz=None, seed=seed)
-
-
-def blind(problem: ob.problems.Problem, horizon: int, seed: np.random.SeedSequence) -> ob.agents.Agent:
-    """Make the same agent without it."""
-    return ob.agents.OrbitTree(problem.space, horizon=horizon, lipschitz=None, seed=seed)
-
-
 def main() -> None:
     """Play both, print their regret, and draw it."""
     problem = ob.problems.DictionaryLearning(ob.problems.image_patches("moon", size=(2, 2)), atoms=2, batch=10)
     print(f"the best two atoms explain {problem.optimum:.1%} of the patches; as pixels:")
     for atom in problem.optimizer.reshape(2, -1) @ ob.problems.patch_basis((2, 2)):
         print(np.array2string(np.abs(atom[0]) / atom[0] * atom.reshape(2, 2), precision=2, suppress_small=True))
-    # A reward is drawn in Python, where threads would wait for each other: one job is the fastest.
     runs = {
-        "knowing the group": ob.simulate(knowing, problem, horizon=2_000, seeds=4, jobs=1),
-        "blind": ob.simulate(blind, problem, horizon=2_000, seeds=4, jobs=1),
+        "knowing the group": ob.simulate(ob.agents.OrbitTree, problem, 2_000, seeds=4, lipschitz=None),
+        "blind": ob.simulate(ob.agents.OrbitTree, problem, 2_000, seeds=4, lipschitz=None, use_group=False),
     }
     means = {name: float(run.regret[:, -1].mean()) for name, run in runs.items()}
     for name, regret in means.items():
         print(f"{name:>17}: regret {regret:.1f}")
     print(f"{'ratio':>17}: {means['knowing the group'] / means['blind']:.2f}")
-    ob.reports.regret_picture(runs, Path("out") / "dictionary_learning.png", "Two atoms for patches of 2 x 2 pixels")
+    path = Path("out") / "dictionary_learning.png"
+    ob.reports.regret_picture(runs, path, "Two atoms for patches of 2 x 2 pixels")
+    print(f"{'picture':>17}: {path}")
 
 
 if __name__ == "__main__":

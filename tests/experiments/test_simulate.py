@@ -144,6 +144,16 @@ def test_an_agent_may_be_kept_from_the_group():
     assert (blind.regret != ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2).regret).any()
 
 
+def test_options_are_passed_on_to_a_class():
+    def learning(problem, horizon, seed):
+        return ob.agents.OrbitTree(problem.space, problem.group, horizon=horizon, lipschitz=None, seed=seed)
+
+    learnt = ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2, lipschitz=None)
+    np.testing.assert_array_equal(learnt.regret, ob.simulate(learning, CONE, 1000, seeds=2).regret)
+    with pytest.raises(InputError, match="lipschitz"):
+        ob.simulate(learning, CONE, 1000, seeds=2, lipschitz=None)
+
+
 def test_one_agent_may_play_two_problems():
     agent = ob.agents.UniformMesh(SPACE, GROUP, horizon=4000, seed=0)
     low = ob.problems.Cone(SPACE, GROUP, peak=[0.2, 0.6], height=0.3)

@@ -69,6 +69,7 @@ def simulate(
     jobs: int | None = None,
     *,
     use_group: bool = True,
+    **options: Any,
 ) -> Runs:
     """Play a problem and return the pseudo-regret.
 
@@ -84,9 +85,12 @@ def simulate(
     seeds : int or sequence of int
         A number of runs, or the seed of each.
     jobs : int, optional
-        Number of threads, by default one for each processor. It changes no number but the time.
+        Number of threads, by default one for each processor, or one if rewards are not Bernoulli: loops that are not
+        compiled only get in each other's way. It changes no number but the time.
     use_group : bool
         False keeps the problem's group from an agent given as a class: what is the symmetry worth?
+    **options
+        Further arguments of a class, or others than the problem's: `lipschitz=None`, say.
 
     Examples
     --------
@@ -105,19 +109,21 @@ def simulate(
         raise InputTypeError(
             f"`problem` must have a mean and an optimum, as those of ob.problems, but got {problem!r}."
         )
-    if not use_group and not isinstance(agent, type):
-        raise InputError(f"`use_group=False` is for agents given as a class, but {agent!r} makes its own.")
+    if not isinstance(agent, type) and (options or not use_group):
+        given = ", ".join([*options, *([] if use_group else ["use_group"])])
+        raise InputError(f"`{given}` is for agents given as a class, but {agent!r} makes its own.")
     if isinstance(seeds, Iterable):
         entropies = [as_count(seed, "seeds", minimum=0) for seed in seeds]
     else:
         entropies = list(range(as_count(seeds, "seeds")))
     if not entropies:
         raise InputError("`seeds` must name at least one run, but got none.")
-    workers = (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
+    compiled = isinstance(getattr(problem, "noise", None), Bernoulli)
+    workers = ((os.cpu_count() or 1) if compiled else 1) if jobs is None else as_count(jobs, "jobs")
     checkpoints = log_spaced(rounds)
 
     def run(entropy: int) -> tuple[Array, float, str]:
-        return _run(agent, problem, rounds, entropy, checkpoints, use_group)
+        return _run(agent, problem, rounds, entropy, checkpoints, use_group, options)
 
     with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
         results = list(pool.map(run, entropies))
@@ -138,20 +144,20 @@ def _run(
     entropy: int,
     checkpoints: npt.NDArray[np.int64],
     use_group: bool,
+    options: dict[str, Any],
 ) -> tuple[Array, float, str]:
     """Return the regret at the checkpoints, the seconds it took, and the agent's name."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
     if isinstance(agent, type) and issubclass(agent, ListedAgent):
         raise InputTypeError(f"{agent.__name__} plays indices; pass a callable (problem, horizon, seed) that makes it.")
     if isinstance(agent, type) and issubclass(agent, Agent):
-        player: Any = agent(  # type: ignore[call-arg]
-            problem.space,
-            problem.group if use_group else None,
-            horizon=horizon,
-            lipschitz=problem.lipschitz,
-            reward_range=problem.reward_range,
-            seed=own,
-        )
+        told: dict[str, Any] = {
+            "group": problem.group if use_group else None,
+            "reward_range": problem.reward_range,
+        }
+        if "lipschitz" not in options:  # which may take a search to find
+            told["lipschitz"] = problem.lipschitz
+        player: Any = agent(problem.space, horizon=horizon, seed=own, **(told | options))  # type: ignore[call-arg]
     else:
         player = agent(problem, horizon, own)  # type: ignore[call-arg]
     play = _play_compiled if _is_compiled(player, problem) else _play_by_asking

@@ -3,7 +3,9 @@
 from orbandit.problems.base import Problem
 from orbandit.problems.check import ProblemReport, check
 from orbandit.problems.cone import Cone
+from orbandit.problems.dictionary_learning import DictionaryLearning, image_patches, patch_basis
 from orbandit.problems.function import Function
+from orbandit.problems.identical_machines import IdenticalMachines
 from orbandit.problems.landscapes import Ackley, Griewank, Rastrigin
 from orbandit.problems.lower_bound import LowerBoundFamily
 from orbandit.problems.matrix_factorization import MatrixFactorization, RatingFactorization
@@ -16,8 +18,10 @@ __all__ = [
     "Beta",
     "ClippedGaussian",
     "Cone",
+    "DictionaryLearning",
     "Function",
     "Griewank",
+    "IdenticalMachines",
     "LowerBoundFamily",
     "MatrixFactorization",
     "Noise",
@@ -28,5 +32,7 @@ __all__ = [
     "Ratings",
     "Uniform",
     "check",
+    "image_patches",
     "load_ratings",
+    "patch_basis",
 ]

@@ -29,6 +29,7 @@ SHOWN = {  # what each example must print
     ],
     "tune_a_simulator.py": ["out of licences; 699 measurements kept", "average of all 1500 measurements"],
     "with_and_without.py": ["knowing D5: <Runs of UniformMesh: 8 seeds", "ratio: 0.6"],
+    "wind_farm.py": ["best layout 0.9873", "ratio: 0.", "pictures: "],
     "wind_farm_symmetry.py": ["1,290,240 elements", "orbit distance     0.0 m", "same representative: True"],
 }
 

@@ -122,8 +122,11 @@ def simulate(
     workers = ((os.cpu_count() or 1) if compiled else 1) if jobs is None else as_count(jobs, "jobs")
     checkpoints = log_spaced(rounds)
 
+    make = _maker(agent, problem, use_group, options)
+    optimum = float(problem.optimum)  # which may take a search to find, and threads would each begin one
+
     def run(entropy: int) -> tuple[Array, float, str]:
-        return _run(agent, problem, rounds, entropy, checkpoints, use_group, options)
+        return _run(make, problem, optimum, rounds, entropy, checkpoints)
 
     with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
         results = list(pool.map(run, entropies))
@@ -137,29 +140,34 @@ def log_spaced(horizon: int) -> npt.NDArray[np.int64]:
     return np.unique(np.geomspace(1, horizon, max(many, 1)).round().astype(np.int64))
 
 
+def _maker(agent: type[Agent] | Maker, problem: Problem, use_group: bool, options: dict[str, Any]) -> Maker:
+    """Return what makes the agent of each run; a class is told what the problem knows."""
+    if not (isinstance(agent, type) and issubclass(agent, Agent)):
+        return agent  # type: ignore[return-value]
+    kind: Callable[..., Any] = agent
+    if issubclass(agent, ListedAgent):
+        raise InputTypeError(f"{agent.__name__} plays indices; pass a callable (problem, horizon, seed) that makes it.")
+    told = {"group": problem.group if use_group else None, "reward_range": problem.reward_range} | options
+    if "lipschitz" not in told:
+        told["lipschitz"] = problem.lipschitz
+
+    def make(problem: Problem, horizon: int, seed: np.random.SeedSequence) -> Any:
+        return kind(problem.space, horizon=horizon, seed=seed, **told)
+
+    return make
+
+
 def _run(
-    agent: type[Agent] | Maker,
+    make: Maker,
     problem: Problem,
+    optimum: float,
     horizon: int,
     entropy: int,
     checkpoints: npt.NDArray[np.int64],
-    use_group: bool,
-    options: dict[str, Any],
 ) -> tuple[Array, float, str]:
     """Return the regret at the checkpoints, the seconds it took, and the agent's name."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
-    if isinstance(agent, type) and issubclass(agent, ListedAgent):
-        raise InputTypeError(f"{agent.__name__} plays indices; pass a callable (problem, horizon, seed) that makes it.")
-    if isinstance(agent, type) and issubclass(agent, Agent):
-        told: dict[str, Any] = {
-            "group": problem.group if use_group else None,
-            "reward_range": problem.reward_range,
-        }
-        if "lipschitz" not in options:  # which may take a search to find
-            told["lipschitz"] = problem.lipschitz
-        player: Any = agent(problem.space, horizon=horizon, seed=own, **(told | options))  # type: ignore[call-arg]
-    else:
-        player = agent(problem, horizon, own)  # type: ignore[call-arg]
+    player = make(problem, horizon, own)
     play = _play_compiled if _is_compiled(player, problem) else _play_by_asking
     rng = np.random.default_rng(noise)
     play(player, problem, 0, rng)  # compiles what is not compiled yet
@@ -173,7 +181,7 @@ def _run(
         earned[place:last] = sums[checkpoints[place:last] - done - 1]
         done, total, place = done + len(played), float(sums[-1]), int(last)
     seconds = time.perf_counter() - start
-    return problem.optimum * checkpoints - earned, seconds, type(player).__name__
+    return optimum * checkpoints - earned, seconds, type(player).__name__
 
 
 def _is_compiled(player: Any, problem: Problem) -> bool:

@@ -11,6 +11,7 @@ from orbandit.problems.lower_bound import LowerBoundFamily
 from orbandit.problems.matrix_factorization import MatrixFactorization, RatingFactorization
 from orbandit.problems.noise import Bernoulli, Beta, ClippedGaussian, Noise, Uniform
 from orbandit.problems.ratings import Ratings, load_ratings
+from orbandit.problems.wind_farm import WindFarm
 
 __all__ = [
     "Ackley",
@@ -31,6 +32,7 @@ __all__ = [
     "RatingFactorization",
     "Ratings",
     "Uniform",
+    "WindFarm",
     "check",
     "image_patches",
     "load_ratings",

@@ -143,7 +143,7 @@ def log_spaced(horizon: int) -> npt.NDArray[np.int64]:
 def _maker(agent: type[Agent] | Maker, problem: Problem, use_group: bool, options: dict[str, Any]) -> Maker:
     """Return what makes the agent of each run; a class is told what the problem knows."""
     if not (isinstance(agent, type) and issubclass(agent, Agent)):
-        return agent  # type: ignore[return-value]
+        return agent
     kind: Callable[..., Any] = agent
     if issubclass(agent, ListedAgent):
         raise InputTypeError(f"{agent.__name__} plays indices; pass a callable (problem, horizon, seed) that makes it.")

@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: test demo lint bench test-oldest clean
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -31,7 +31,7 @@ bench: $(STAMP)
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
-	.venv-oldest/bin/python -m pytest
+	.venv-oldest/bin/python -m pytest -n auto --dist worksteal
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -5,6 +5,7 @@ from orbandit.problems.check import ProblemReport, check
 from orbandit.problems.cone import Cone
 from orbandit.problems.dictionary_learning import DictionaryLearning, image_patches, patch_basis
 from orbandit.problems.function import Function
+from orbandit.problems.gaussian_process import GaussianProcess
 from orbandit.problems.identical_machines import IdenticalMachines
 from orbandit.problems.landscapes import Ackley, Griewank, Rastrigin
 from orbandit.problems.lower_bound import LowerBoundFamily
@@ -21,6 +22,7 @@ __all__ = [
     "Cone",
     "DictionaryLearning",
     "Function",
+    "GaussianProcess",
     "Griewank",
     "IdenticalMachines",
     "LowerBoundFamily",

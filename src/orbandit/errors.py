@@ -11,6 +11,7 @@ __all__ = [
     "MissingExtraError",
     "NoDomainError",
     "OrbanditError",
+    "StoreError",
 ]
 
 
@@ -56,3 +57,7 @@ class MeasurementError(OrbanditError, RuntimeError):
 
 class MissingExtraError(OrbanditError, ImportError):
     """A feature needs a package that comes with one of orbandit's extras; the message names it."""
+
+
+class StoreError(OrbanditError, ValueError):
+    """A file of results is missing, foreign, damaged, locked or of a newer format; it is left as it was."""

@@ -1,0 +1,181 @@
+"""Finished runs: a record of what a run gave and of everything that determines it, which is its key."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_count, as_finite, as_tolerance, frozen
+from orbandit.errors import InputError, InputTypeError, OrbanditError
+
+FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, seal"
+"""The names of the values in a row of a table of runs."""
+
+
+def run_key(parameters: dict[str, Any]) -> str:
+    """Return the key of a run: the SHA-256 of its parameters as canonical JSON, the same on every machine.
+
+    The order of a dictionary's keys does not matter, and a tuple is a list. Numbers count as they are written: 1, 1.0
+    and True have different keys, and so have 0.0 and -0.0.
+
+    Parameters
+    ----------
+    parameters : dict
+        Everything that determines the run, in values that JSON knows: None, truth values, integers, finite floats,
+        strings, lists, and dictionaries whose keys are strings.
+
+    Examples
+    --------
+    >>> run_key({"seed": 0, "agent": "HOO"}) == run_key({"agent": "HOO", "seed": 0})
+    True
+    """
+    return hashlib.sha256(canonical(parameters, "parameters").encode()).hexdigest()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FinishedRun:
+    """A run and all that determines it; two are equal if all of it is, to the last bit.
+
+    Parameters
+    ----------
+    key : str
+        `run_key(parameters)`.
+    problem, agent : str
+        Their names, not empty.
+    horizon : int
+        Number of rounds, at least 1.
+    seed : int
+        From 0 to 2**63 - 1.
+    parameters : dict
+        Everything that determines the run, the seed and the horizon included, as `run_key` takes it.
+    checkpoints : (k,) array of int
+        The rounds at which the regret was read, increasing from at least 1 to at most the horizon; k >= 1.
+    regret : (k,) array
+        Finite.
+    seconds : float
+        Time the rounds took, at least 0.
+    """
+
+    key: str
+    problem: str
+    agent: str
+    horizon: int
+    seed: int
+    parameters: dict[str, Any]
+    checkpoints: npt.NDArray[np.int64]
+    regret: Array
+    seconds: float
+
+    def __post_init__(self) -> None:
+        """Check all values and keep copies of them."""
+        text = canonical(self.parameters, "parameters")
+        if self.key != (right := hashlib.sha256(text.encode()).hexdigest()):
+            raise InputError(f"`key` must be run_key(parameters), {right}, but got {self.key!r}.")
+        clean: dict[str, Any] = {
+            "problem": _name(self.problem, "problem"),
+            "agent": _name(self.agent, "agent"),
+            "horizon": as_count(self.horizon, "horizon"),
+            "seed": as_count(self.seed, "seed", minimum=0),
+            "parameters": json.loads(text),
+            "regret": frozen(as_finite(self.regret, "regret")),
+            "seconds": as_tolerance(self.seconds, "seconds") + 0.0,  # SQLite keeps no -0.0
+        }
+        for name in ("horizon", "seed"):
+            if clean[name] >= 2**63:
+                raise InputError(f"`{name} < 2**63` must hold, but got {name}={clean[name]}; choose a smaller one.")
+        rounds = np.array(self.checkpoints)
+        if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or not rounds.size:
+            raise InputError(
+                f"`checkpoints` must be a list of at least one integer, but got {rounds.dtype} {rounds.shape}."
+            )
+        if rounds[0] < 1 or rounds[-1] > clean["horizon"] or (rounds[1:] <= rounds[:-1]).any():
+            raise InputError(
+                f"`checkpoints` must increase from at least 1 to at most the horizon, {clean['horizon']}, "
+                f"but got {rounds}."
+            )
+        if clean["regret"].shape != rounds.shape:
+            raise InputError(
+                f"`regret` must have one value for each of the {len(rounds)} checkpoints, "
+                f"but got shape {clean['regret'].shape}."
+            )
+        clean["checkpoints"] = rounds.astype(np.int64)
+        clean["checkpoints"].flags.writeable = False
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return self.row() == other.row() if isinstance(other, FinishedRun) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def row(self) -> tuple[Any, ...]:
+        """Return the values of FIELDS: arrays as little-endian bytes, and a checksum of all the rest at the end."""
+        plain = (self.key, self.problem, self.agent, self.horizon, self.seed, self.seconds)
+        arrays = (self.checkpoints.astype("<i8").tobytes(), self.regret.astype("<f8").tobytes())
+        row = (*plain, canonical(self.parameters, "parameters"), *arrays)
+        return (*row, seal(row))
+
+    @classmethod
+    def from_row(cls, row: tuple[Any, ...]) -> Self:
+        """Undo `row`; what cannot be one of ours raises a ValueError or a TypeError."""
+        *values, mark = row
+        if seal(values) != mark:
+            raise ValueError("its values do not match its checksum")
+        key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret = values
+        rounds, numbers = np.frombuffer(checkpoints, "<i8"), np.frombuffer(regret, "<f8")
+        return cls(key, problem, agent, horizon, seed, json.loads(parameters), rounds, numbers, seconds)
+
+
+def canonical(value: Any, name: str) -> str:
+    """Return a dictionary as JSON that depends on nothing but its content."""
+    if not isinstance(value, dict):
+        raise InputTypeError(f"`{name}` must be a dictionary, but got {value!r}.")
+    try:
+        _check_json(value, name)
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except OrbanditError:
+        raise
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, or a list that holds itself
+        raise InputError(f"`{name}` must be writable as JSON, but is not ({error}).") from error
+
+
+def _check_json(value: Any, name: str) -> None:
+    """Refuse what JSON does not know, by its place."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):  # json would write 1 and "1" alike
+                raise InputTypeError(f"`{name}` must have strings as keys, but got {key!r}; write it as a string.")
+            _check_json(item, f"{name}[{key!r}]")
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            _check_json(item, f"{name}[{place}]")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise InputError(f"`{name}` must be finite, but got {value}; write None or a string instead.")
+    elif value is not None and not isinstance(value, int | str):
+        raise InputTypeError(
+            f"`{name}` must be a value that JSON knows, but got {value!r} of type {type(value).__name__}; "
+            "convert it, an array with .tolist(), say."
+        )
+
+
+def _name(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value or any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise InputError(f"`{name}` must be a name in Unicode, not empty, but got {value!r}.")
+    return value
+
+
+def seal(values: Iterable[Any]) -> bytes:
+    """Return the SHA-256 of the values, each with its length."""
+    total = hashlib.sha256()
+    for value in values:
+        part = value if isinstance(value, bytes) else json.dumps(value).encode()
+        total.update(len(part).to_bytes(8, "little") + part)
+    return total.digest()

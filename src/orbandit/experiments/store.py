@@ -1,0 +1,396 @@
+"""The store of an experiment: one SQLite file of finished runs, each keyed by everything that determines it.
+
+A run is committed as soon as it is added. While a store is open for writing the file is in WAL mode with
+synchronous=NORMAL: a commit is then in the operating system's hands, so that kill -9 loses nothing. Only a power cut
+may take the last commits, whole ones, and their runs are made again; waiting for the disk would cost some 50 times as
+much. Closing turns the file back into a plain one, to copy or to read from anywhere. Processes that write to one file
+at the same time must be on one machine. All rows carry a checksum, since SQLite has none.
+"""
+
+import csv
+import hashlib
+import importlib
+import json
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Self, TypeAlias, final
+
+import numpy as np
+
+from orbandit.errors import InputError, InputTypeError, MissingExtraError, StoreError
+from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, run_key, seal
+
+__all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
+
+APPLICATION = 0x6F72_6264
+"""The `application_id` of our files: "orbd"."""
+
+VERSION = 1
+"""The format, in `user_version`."""
+
+BUSY_SECONDS = 30.0
+"""How long to wait for another process to finish its transaction, which takes milliseconds."""
+
+COLUMNS = ("problem", "agent", "horizon", "seed", "round", "regret", "seconds_per_round", "key")
+"""What `load` and `export` give."""
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+SCHEMA = {
+    "experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, seal BLOB NOT NULL)",
+    "runs": "CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, "
+    "agent TEXT NOT NULL, horizon INTEGER NOT NULL, seed INTEGER NOT NULL, seconds REAL NOT NULL, "
+    "parameters TEXT NOT NULL, checkpoints BLOB NOT NULL, regret BLOB NOT NULL, seal BLOB NOT NULL)",
+}
+
+
+@final
+class Store:
+    """Finished runs, each keyed by everything that determines it.
+
+    Made by `Store.create` or `Store.open`; close it, or use it in a `with` block. Threads may share it.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    spec : dict
+        The experiment's description, as stored.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> parameters = {"problem": "cone", "agent": "HOO", "horizon": 100, "seed": 0, "version": "0.1.0"}
+    >>> run = FinishedRun(run_key(parameters), "cone", "HOO", 100, 0, parameters, [10, 100], [1.5, 7.25], 0.01)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Store.create(f"{folder.name}/results.db", {"horizons": [100]}) as store:
+    ...     store.add(run), store.add(run)
+    (True, False)
+    >>> with Store.open(f"{folder.name}/results.db", write=False) as store:
+    ...     store.done() == {run.key}, next(store.runs()) == run, store.spec
+    (True, True, {'horizons': [100]})
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, spec: dict[str, Any], write: bool) -> None:
+        self.path, self.spec = path, spec
+        self._connection: sqlite3.Connection | None = connection
+        self._write, self._process = write, os.getpid()
+        self._lock = threading.RLock()
+
+    @classmethod
+    def create(cls, path: PathLike, spec: dict[str, Any]) -> Self:
+        """Make a new file for the experiment `spec`, a dictionary as `run_key` takes it, and open it for writing."""
+        target, text = Path(path), canonical(spec, "spec")
+        remains = [
+            f"{target}{suffix}" for suffix in ("-journal", "-wal", "-shm") if os.path.lexists(f"{target}{suffix}")
+        ]
+        if remains and not os.path.lexists(target):  # SQLite would play the old file's last writes into the new one
+            raise StoreError(f"{', '.join(remains)} is left of a removed file; remove it too, or choose another path.")
+        step = _in_one_step(target, "open it, or choose another path")
+        with step as temporary, _named(target), closing(_connect(temporary, "rwc")) as connection:
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            for statement in SCHEMA.values():
+                connection.execute(statement)
+            connection.execute("INSERT INTO experiment VALUES (?, ?)", (text, seal([text])))
+        return cls.open(target)
+
+    @classmethod
+    def open(cls, path: PathLike, *, write: bool = True) -> Self:
+        """Open a file that `create` made; any other, or a damaged one, is refused and left alone.
+
+        All of the file is read once to check it. With `write=False` nothing is changed, and another process may go on
+        adding runs.
+        """
+        target = Path(path)
+        if not target.is_file():
+            raise StoreError(
+                f"{target} is {'no file' if target.exists() else 'missing'}; Store.create makes a new one."
+            )
+        if write and not os.access(target, os.W_OK):
+            raise StoreError(f"{target} may not be written to; open it with write=False, or change its permissions.")
+        with _named(target):
+            connection, spec = _checked(target)
+            if write:
+                connection.close()
+                connection = _connect(target, "rw")
+                try:
+                    mode = _set_mode(connection, "WAL")
+                    # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
+                    connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
+                except BaseException:
+                    connection.close()
+                    raise
+        return cls(target, connection, spec, write)
+
+    def done(self) -> set[str]:
+        """Return the keys of the finished runs."""
+        with self._use() as connection:
+            return {key for (key,) in connection.execute("SELECT key FROM runs")}
+
+    def add(self, run: FinishedRun) -> bool:
+        """Commit a finished run; return False, and change nothing, if its key is there already."""
+        return self.add_many([run]) == 1
+
+    def add_many(self, runs: Iterable[FinishedRun]) -> int:
+        """Commit finished runs in one transaction, all or none; return how many were new."""
+        given = list(runs)
+        for run in given:
+            if not isinstance(run, FinishedRun):
+                raise InputTypeError(f"`runs` must be of type FinishedRun, but got {run!r}.")
+        if not self._write:
+            raise StoreError(f"{self.path} is open for reading; open it with write=True.")
+        rows = [run.row() for run in given]
+        with self._use() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                new = sum(_insert(connection, row) for row in rows)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        return new
+
+    def runs(self) -> Iterator[FinishedRun]:
+        """Iterate over the runs that are there now, ordered by problem, agent, horizon, seed and key."""
+        with self._use() as connection:
+            order = connection.execute(
+                "SELECT id, key FROM runs ORDER BY problem, agent, horizon, seed, key"
+            ).fetchall()
+        for place, key in order:
+            with self._use() as connection:
+                row = connection.execute(f"SELECT {FIELDS} FROM runs WHERE id = ?", (place,)).fetchone()
+            try:
+                run = FinishedRun.from_row(row)
+            except (ValueError, TypeError, RecursionError) as error:
+                raise StoreError(
+                    f"run {key!r} in {self.path} is damaged ({error}); restore the file from a copy, or begin another."
+                ) from error
+            yield run
+
+    def digest(self) -> str:
+        """Return a SHA-256 of all runs but the time they took: equal for stores that hold the same."""
+        total = hashlib.sha256()
+        for run in self.runs():
+            key, *_, checkpoints, regret, _ = run.row()
+            total.update(seal((key, checkpoints, regret)))
+        return total.hexdigest()
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with self._lock, _named(self.path):
+            connection, self._connection = self._connection, None
+            if connection is None:
+                return
+            try:
+                if self._write:
+                    connection.execute("PRAGMA busy_timeout = 0")  # whoever closes last does it
+                    _set_mode(connection, "DELETE")
+            finally:
+                connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _use(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _named(self.path):
+            if self._connection is None:
+                raise StoreError(f"{self.path} is closed; open it again.")
+            if self._process != os.getpid():  # two processes on one connection do corrupt a file
+                raise StoreError(f"{self.path} was opened before this process was forked; open it again here.")
+            yield self._connection
+
+
+def load(path: PathLike) -> Any:
+    """Return the runs of a file as a pandas.DataFrame: a row for each run and checkpoint.
+
+    Its columns are problem, agent, horizon, seed, round, regret, seconds_per_round and key. It needs pandas, which
+    comes with `orbandit[frames]`.
+    """
+    pandas = _extra("pandas")
+    with Store.open(path, write=False) as store:
+        runs = list(store.runs())
+    lengths = [len(run.checkpoints) for run in runs]
+    once = [(run.problem, run.agent, run.horizon, run.seed, run.seconds / run.horizon, run.key) for run in runs]
+    kinds = (object, object, np.int64, np.int64, np.float64, object)
+    repeated = [
+        np.repeat(np.array([row[place] for row in once], dtype=kind), lengths) for place, kind in enumerate(kinds)
+    ]
+    rounds = np.concatenate([np.empty(0, np.int64), *(run.checkpoints for run in runs)])
+    regret = np.concatenate([np.empty(0), *(run.regret for run in runs)])
+    return pandas.DataFrame(dict(zip(COLUMNS, [*repeated[:4], rounds, regret, *repeated[4:]], strict=True)))
+
+
+def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None:
+    """Write the table that `load` returns to a file, in one step.
+
+    Parameters
+    ----------
+    path : path
+        A file of results.
+    target : path
+        What to write: .csv, with floats that read back to the last bit, or .parquet, which needs `orbandit[frames]`.
+    overwrite : bool
+        Whether to replace a file that is there already.
+    """
+    file = Path(target)
+    suffix = file.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise InputError(f"`target` must end in .csv or .parquet, but got {file.name!r}.")
+    if file.is_dir() or file.resolve() == Path(path).resolve():
+        raise InputError(f"`target` must be another file than a folder or the results themselves, but got {file}.")
+    with _in_one_step(file, None if overwrite else "pass overwrite=True, or choose another path") as temporary:
+        if suffix == ".parquet":
+            _extra("pyarrow")
+            load(path).to_parquet(temporary, engine="pyarrow", index=False)
+            return
+        with Store.open(path, write=False) as store, temporary.open("x", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for run in store.runs():
+                head = run.problem, run.agent, run.horizon, run.seed
+                tail = repr(run.seconds / run.horizon), run.key
+                pairs = zip(run.checkpoints.tolist(), run.regret.tolist(), strict=True)
+                writer.writerows((*head, at, repr(regret), *tail) for at, regret in pairs)
+
+
+def _extra(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(f"tables need {name}: pip install 'orbandit[frames]'; .csv needs nothing.") from error
+
+
+def _insert(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
+    known = "SELECT problem, agent, horizon, seed FROM runs WHERE key = ?"
+    there = connection.execute(known, row[:1]).fetchone()
+    if there is None:
+        connection.execute(f"INSERT INTO runs ({FIELDS}) VALUES ({', '.join('?' * len(row))})", row)
+    elif there != row[1:5]:
+        raise InputError(
+            f"runs {there} and {row[1:5]} have the same key {row[0]}; put all that tells them apart into `parameters`."
+        )
+    return there is None
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.resolve().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.text_factory = lambda data: data.decode(errors="replace")  # a checksum finds it, and names the run
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _set_mode(connection: sqlite3.Connection, mode: str) -> str:
+    """Ask for a journal mode, which others on the file may not allow now, and return the one there is."""
+    try:
+        (current,) = connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
+    except sqlite3.OperationalError:
+        (current,) = connection.execute("PRAGMA journal_mode").fetchone()
+    return str(current)
+
+
+def _checked(path: Path) -> tuple[sqlite3.Connection, dict[str, Any]]:
+    """Return a connection that reads a sound file, and its spec; a file that is refused is only read."""
+    connection = _connect(path, "ro")
+    try:
+        return connection, _spec(connection, path)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+            raise
+    except BaseException:
+        connection.close()
+        raise
+    # Killed in the middle of a write outside WAL mode: SQLite must take it back, but not for a file that is not ours.
+    # Reading the file behind SQLite's back would end its locks in this process, but in such a state there are none.
+    with path.open("rb") as file:
+        if file.read(72)[68:] != APPLICATION.to_bytes(4, "big"):
+            raise _foreign(path)
+    connection = _connect(path, "rw")
+    try:
+        return connection, _spec(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _spec(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
+    """Check that a file is one of ours, and sound, and return its experiment's description."""
+    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
+        raise _foreign(path)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > VERSION:
+        raise StoreError(f"{path} has format {version}, but this orbandit reads up to {VERSION}; upgrade orbandit.")
+    (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    (page,) = connection.execute("PRAGMA page_size").fetchone()
+    journals = (f"{os.path.realpath(path)}{suffix}" for suffix in ("-journal", "-wal"))
+    if not any(map(os.path.exists, journals)) and path.stat().st_size % page:  # which SQLite fills up with zeros
+        raise _damaged(path, "its last page is cut off")
+    listed = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'trigger') AND name NOT LIKE 'sqlite_%'"
+    tables = dict(connection.execute(listed))
+    if version != VERSION or verdict != "ok" or tables != SCHEMA:
+        raise _damaged(path, verdict if verdict != "ok" else f"format {version}, tables {sorted(tables)}")
+    found = connection.execute("SELECT spec, seal FROM experiment").fetchall()
+    if len(found) != 1 or seal(found[0][:1]) != found[0][1]:
+        raise _damaged(path, "its experiment's description does not match its checksum")
+    spec: dict[str, Any] = json.loads(found[0][0])
+    return spec
+
+
+def _foreign(path: Path) -> StoreError:
+    return StoreError(f"{path} is no file of orbandit's results; choose another path.")
+
+
+def _damaged(path: Path, what: object) -> StoreError:
+    return StoreError(f"{path} is no whole file of results ({what}); restore it from a copy, or choose another path.")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        kind = getattr(error, "sqlite_errorname", "")
+        if kind.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            raise _damaged(path, error) from error
+        if kind.startswith("SQLITE_BUSY"):
+            raise StoreError(f"{path} is locked by another process for {BUSY_SECONDS:g} s; end that one.") from error
+        raise StoreError(f"{path} cannot be used ({error}); look at its permissions and the disk's space.") from error
+
+
+@contextmanager
+def _in_one_step(target: Path, if_there: str | None) -> Iterator[Path]:
+    """Yield a temporary path that becomes `target` at the end; unless `if_there` is None, it must be new."""
+    there = StoreError(f"{target} is there already; {if_there}.")
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is no folder; make it first.")
+    if if_there and os.path.lexists(target):
+        raise there
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        if if_there:
+            try:
+                os.link(temporary, target)  # which, unlike a rename, never replaces
+                return
+            except FileExistsError:
+                raise there from None
+            except OSError:  # a file system without links
+                target.open("xb").close()
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

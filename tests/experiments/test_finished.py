@@ -1,0 +1,84 @@
+"""Finished runs: what is refused, what makes two of them equal, and keys that depend on nothing but the content."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from orbandit.errors import InputError, InputTypeError, OrbanditError
+from orbandit.experiments.finished import run_key
+from store_cases import make_run
+
+
+def test_runs_are_equal_only_to_the_last_bit():
+    run = make_run(5)
+    assert run == make_run(5)
+    assert hash(run) == hash(make_run(5))
+    assert pickle.loads(pickle.dumps(run)) == run
+    assert run != make_run(5, regret=np.nextafter(run.regret, 0))
+    assert make_run(5, regret=run.regret * 0.0) != make_run(5, regret=run.regret * -0.0)
+    assert run != make_run(5, seconds=2.0)
+    assert run != "run"
+    with pytest.raises(ValueError, match="read-only"):
+        run.regret[0] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"key": "0" * 64}, "`key` must be run_key"),
+        ({"problem": ""}, "`problem`"),
+        ({"agent": "\ud800"}, "`agent`"),
+        ({"agent": 3}, "`agent`"),
+        ({"horizon": 0}, "`horizon >= 1`"),
+        ({"horizon": 2**63}, r"`horizon < 2\*\*63`"),
+        ({"seed": -1}, "`seed >= 0`"),
+        ({"seed": 2**63}, r"`seed < 2\*\*63`"),
+        ({"seed": True}, "`seed`"),
+        ({"checkpoints": [], "regret": []}, "at least one"),
+        ({"checkpoints": [1, 3, 3], "regret": [0, 1, 2]}, "increase"),
+        ({"checkpoints": [0, 3], "regret": [0, 1]}, "at least 1"),
+        ({"checkpoints": [1, 10**6], "regret": [0, 1]}, "at most the horizon"),
+        ({"checkpoints": [1.0, 3.0], "regret": [0, 1]}, "integer"),
+        ({"checkpoints": [[1, 3]], "regret": [[0, 1]]}, "list"),
+        ({"regret": [1.0]}, "one value for each"),
+        ({"checkpoints": [1], "regret": [np.nan]}, "`regret` must be finite"),
+        ({"seconds": -1.0}, "`seconds >= 0`"),
+        ({"seconds": np.inf}, "`seconds` must be finite"),
+    ],
+)
+def test_a_run_that_makes_no_sense_is_refused(changes, match):
+    with pytest.raises(OrbanditError, match=match):
+        make_run(1, **changes)
+
+
+def test_key_is_that_of_the_content():
+    first = {"a": 1, "b": {"c": [1, 2], "d": None}, "e": "é"}
+    assert run_key(first) == run_key({"e": "é", "b": {"d": None, "c": (1, 2)}, "a": 1})
+    # As a shell gives it: printf '{"a":[1,0.1,true,null],"b":"\\u00e9"}' | sha256sum
+    assert (
+        run_key({"b": "é", "a": [1, 0.1, True, None]})
+        == "2ef53a3316212700a292bd2f129f25b5b3f5a1f5a77b528cad102360e26292ee"
+    )
+    values = [1, 1.0, True, "1", [1], None, 0.0, -0.0, 0, False, "", [], {}, 0.1, np.nextafter(0.1, 1), {"1": 1}]
+    keys = {run_key({"x": value}) for value in values}
+    assert len(keys) == len(values)
+    assert run_key({"x": np.float64(0.1)}) == run_key({"x": 0.1})
+
+
+def test_what_json_does_not_know_is_refused_by_name():
+    loop = []
+    loop.append(loop)
+    for value in (np.nan, np.inf, -np.inf):
+        with pytest.raises(InputError, match=r"parameters\['a'\]\[1\]` must be finite"):
+            run_key({"a": [0, value]})
+    for value in (np.int64(1), np.array([1.0]), {1, 2}, b"x", 1j, object()):
+        with pytest.raises(InputTypeError, match=r"parameters\['a'\]\['b'\]`.*" + type(value).__name__):
+            run_key({"a": {"b": value}})
+    with pytest.raises(InputTypeError, match="strings as keys"):
+        run_key({"a": {1: 2}})
+    with pytest.raises(InputTypeError, match="dictionary"):
+        run_key([1])
+    for value in (loop, 10**5000):
+        with pytest.raises(InputError, match="writable as JSON"):
+            run_key({"a": value})

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import sys
+import traceback
 
 import numpy as np
 
@@ -52,7 +53,8 @@ def serve():
             path, ranges = words
             workers = [fork(race, path, seeds) for seeds in ranges]
             for worker in workers:
-                os.waitpid(worker, 0)
+                if os.waitpid(worker, 0)[1]:
+                    tell("failed")
         elif task == "work":
             worker = fork(work, *words)
             os.waitpid(worker, 0)
@@ -62,8 +64,13 @@ def serve():
 def fork(task, *words):
     worker = os.fork()
     if not worker:
-        task(*words)
-        os._exit(0)
+        try:
+            task(*words)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
     return worker
 
 

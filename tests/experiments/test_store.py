@@ -220,7 +220,7 @@ def test_values_are_checked_behind_a_matching_checksum(filled):
         list(store.runs())
 
 
-def test_reading_only_and_closed(filled):
+def test_reading_only_and_closed(filled, monkeypatch):
     before = filled.read_bytes()
     with Store.open(filled, write=False) as store:
         with pytest.raises(StoreError, match="write=True"):
@@ -237,7 +237,11 @@ def test_reading_only_and_closed(filled):
         with Store.open(filled, write=False) as reader:  # a reader sees what is added beside it
             assert store.add(make_run(50))
             assert make_run(50).key in reader.done()
-    assert len(Store.open(filled, write=False).done()) == 13
+    with Store.open(filled, write=False) as store:
+        assert len(store.done()) == 13
+        monkeypatch.setattr(os, "getpid", lambda: -1)  # as if in a fork
+        with pytest.raises(StoreError, match="open it again here"):
+            store.done()
 
 
 def test_threads_share_a_store(path):

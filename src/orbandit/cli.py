@@ -59,17 +59,23 @@ def _verify(arguments: argparse.Namespace) -> int:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from orbandit.experiments import verify
+    from orbandit.experiments.verification import Line
+
+    def show(line: Line) -> None:
+        print(f"{line.verdict.value:<8}({line.part}) {line.claim}")
+        print(f"{'':8}    says: {line.says}\n{'':8}    measured: {line.measured}")
 
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    with arguments.out.open("a"):
+        pass  # a file that cannot be written is found now, not after ten minutes
     columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=1.0)
         result = verify(
-            quick=arguments.quick, progress=lambda title, share: bar.update(task, description=title, completed=share)
+            quick=arguments.quick,
+            progress=lambda title, share: bar.update(task, description=title, completed=share),
+            report=show,
         )
-    for line in result.lines:
-        print(f"{line.verdict.value:<8}({line.part}) {line.claim}")
-        print(f"{'':8}    says: {line.says}\n{'':8}    measured: {line.measured}")
     arguments.out.write_text(result.markdown(), encoding="utf-8")
     print(f"\n{result.summary()}\ntable: {arguments.out}")
     return 0 if result else 1

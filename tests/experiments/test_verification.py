@@ -34,16 +34,28 @@ def test_a_slope_is_fitted_with_its_error():
     assert slope.value == pytest.approx(0.75)
     assert slope.error == pytest.approx(np.sqrt(2) * (0.1 / np.sqrt(3)) / (logs[2] - logs[0]))
     np.testing.assert_allclose(slope.shares, 0.5)
-    assert slope.verdict(0.75) is Verdict.PASS
-    assert slope.verdict(0.5) is Verdict.FAIL
+    assert slope.verdict(0.75, rival=1.0) is Verdict.PASS
+    assert slope.verdict(0.5, rival=1.0) is Verdict.FAIL
 
 
 def test_what_is_not_measured_stays_open():
     unlearnt = _Slope(0.75, 0.01, np.array([0.95, 0.99]))
     noisy = _Slope(0.75, 0.2, np.array([0.4, 0.5]))
-    for slope, words in ((unlearnt, "not found"), (noisy, "too noisy")):
-        assert slope.verdict(0.75) is Verdict.OPEN
-        assert words in slope.words()
+    for slope in (unlearnt, noisy):
+        assert slope.verdict(0.75, rival=1.0) is Verdict.OPEN
+    assert "not found" in unlearnt.words()
+
+
+def test_lemma_1_fails_where_the_group_is_not_used(monkeypatch):
+    setting = geometry.settings()[1]
+    (true,) = geometry.covering_lines(setting, (0.2, 0.1, 0.05))
+    assert true.verdict is Verdict.PASS
+    (coarse,) = geometry.covering_lines(setting, (0.4, 0.2))
+    assert coarse.verdict is Verdict.OPEN
+    monkeypatch.setattr(geometry, "quotient_net", lambda space, group, delta: ob.meshes.net(space, delta))
+    for each in geometry.settings():
+        (false,) = geometry.covering_lines(each, (0.2, 0.1))
+        assert false.verdict is Verdict.FAIL
 
 
 def test_a_line_that_fails_fails_the_whole(monkeypatch, tmp_path, capsys):
@@ -58,6 +70,8 @@ def test_a_line_that_fails_fails_the_whole(monkeypatch, tmp_path, capsys):
     assert "1 FAIL" in result.summary()
     assert main(["verify", "--out", str(tmp_path / "table.md")]) == 1
     assert "FAIL    (a) a claim" in capsys.readouterr().out
+    assert main(["verify", "--out", str(tmp_path)]) == 1
+    assert "FAIL" not in capsys.readouterr().out  # refused before anything was measured
     assert "| a | a claim | x < 1 | x = 2 | FAIL |" in (tmp_path / "table.md").read_text()
 
 

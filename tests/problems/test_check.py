@@ -54,6 +54,9 @@ def test_cones_are_what_they_claim(name):
         (lambda: problem(lambda x: cone(x, (0.4, 0.4)), optimizer=(0.4, 0.4)), "fixed point"),
         (lambda: problem(lambda x: cone(x, (0.1, 0.1)), optimizer=(0.1, 0.1)), "outside [0, 1]"),
         (lambda: problem(noise=Loud()), "rewards outside"),
+        (lambda: problem(noise=Biased()), "off their mean"),
+        # A pit that no sampled point falls into, but a climber does.
+        (lambda: problem(lambda x: cone(x) - 3 * np.clip(0.4 - np.abs(x - 1).max(axis=1), 0, 1)), "outside [0, 1]"),
     ],
 )
 def test_a_false_claim_is_found(wrong, trouble):
@@ -67,6 +70,45 @@ class Loud(P.Noise):
 
     def sample(self, means, rng):
         return means + 0.5
+
+
+class Biased(P.Noise):
+    reward_range = (0.0, 1.0)
+
+    def sample(self, means, rng):
+        return (rng.random(means.shape) < 0.8 * means).astype(float)
+
+
+def test_true_problems_with_small_slopes_and_large_means_pass():
+    square = S.Box(0, 1, dim=2)
+    gentle = P.Function(lambda x: 0.5 + 1e-6 * x[:, 0], square, optimizer=[1.0, 0.3], lipschitz=1e-6)
+    noise = P.Uniform(0.1, reward_range=(1e6, 1e6 + 1))
+    high = P.Function(lambda x: 1e6 + x[:, 0], square, optimizer=[1.0, 0.3], lipschitz=1.0, noise=noise)
+    for true in (gentle, high):
+        report = P.check(true)
+        assert report, str(report)
+
+
+class Constant(P.Problem):
+    optimizer = np.array([1.0, 0.3])
+
+    def __init__(self, draws):
+        self.draws = draws
+        super().__init__(SQUARE, None, 0.5, None)
+
+    def _mean(self, points):
+        return 0.5 * points[:, 0]
+
+    def _draw(self, points, rng):
+        return self.draws(points)
+
+
+def test_draws_of_ones_own_are_checked():
+    assert not P.check(Constant(lambda x: np.ones(len(x))))
+    assert P.check(Constant(lambda x: 0.5 * x[:, 0]))
+    for draws in (lambda x: np.full(len(x), 7.0), lambda x: 0.5):
+        with pytest.raises(InputError, match="must draw one reward"):
+            Constant(draws).sample([[0.2, 0.3]], 0)
 
 
 def test_a_mean_of_ones_own_in_ten_lines_can_be_played():
@@ -95,6 +137,11 @@ def test_problems_refuse_what_cannot_be():
         problem(optimizer=(0.2, 0.7, 0.1))
     with pytest.raises(InputError, match="lipschitz"):
         problem(lipschitz=0.0)
+    for odd in (lambda x: ["a"] * len(x), lambda x: np.full(len(x), 0.5 + 0j)):
+        with pytest.raises(InputTypeError, match="the mean"):
+            problem(odd)
+    with pytest.raises(InputError, match="another range"):
+        P.Ackley(SQUARE, SWAP, noise=P.Uniform(0.1, reward_range=(2.0, 3.0)))
     with pytest.raises(InputTypeError, match="function"):
         problem("cone")
     with pytest.raises(InputTypeError, match="noise"):

@@ -9,6 +9,7 @@ from cases import G, S
 A, P = ob.agents, ob.problems
 B = P.Bernoulli()
 SQUARE, SWAP = S.Box(0, 1, dim=2), G.Symmetric(2)
+RATINGS = P.Ratings(np.arange(40) % 8, np.arange(40) // 8, 1 + np.arange(40) % 8 // 2)
 PROBLEMS = {
     "Cone": lambda: P.Cone(SQUARE, SWAP, [0.9, 0.3]),
     "Ackley": lambda: P.Ackley(SQUARE, SWAP, [0.9, 0.3]),
@@ -17,6 +18,7 @@ PROBLEMS = {
     "LowerBoundFamily": lambda: P.LowerBoundFamily(S.Ball(2), G.Dihedral(5), 0.6).instance(0),
     "GaussianProcess": lambda: P.GaussianProcess(SWAP, seed=2),
     "MatrixFactorization": lambda: P.MatrixFactorization(1, 1, 2),
+    "RatingFactorization": lambda: P.RatingFactorization(RATINGS, users=2, items=1, factors=1),
     "DictionaryLearning": lambda: P.DictionaryLearning(
         np.random.default_rng(0).standard_normal((50, 2)) * [3, 1], atoms=1, noise=B
     ),
@@ -37,6 +39,24 @@ def test_every_agent_plays_it(name):
         assert (np.diff(runs.regret, axis=1) >= -1e-9).all()
         assert runs.regret.max() <= 300
         np.testing.assert_array_equal(runs.regret, ob.simulate(agent, problem, 300, seeds=2).regret)
+
+
+OWN = {
+    "queues": lambda: P.IdenticalMachines(3),
+    "winds": lambda: P.WindFarm(2, directions=4),
+    "ratings": lambda: P.RatingFactorization(RATINGS, users=2, items=1, factors=1),
+    "patches": lambda: P.DictionaryLearning(np.random.default_rng(0).standard_normal((50, 2)) * [3, 1], atoms=1),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_feedback_of_a_problem_s_own_is_learnt_from(name):
+    problem = OWN[name]()
+    assert problem.noise is None
+    for agent in TREES:
+        runs = ob.simulate(agent, problem, 200, seeds=1)
+        np.testing.assert_array_equal(runs.regret, ob.simulate(agent, problem, 200, seeds=1).regret)
+        assert 0 <= runs.regret.max() <= 200
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -76,6 +76,13 @@ def test_bad_input_is_refused():
     square = S.Box(0, 1, dim=2)
     with pytest.raises(InputError, match="reflection group"):
         P.Ackley(S.Ball(2), G.Cyclic(5))
-    for arguments in ({"peak": [2.0, 0.0]}, {"peak": [0.5]}, {"width": 0.0}, {"group": G.SignFlips(2)}):
+    for arguments in (
+        {"peak": [2.0, 0.0]},
+        {"peak": [0.5]},
+        {"width": 0.0},
+        {"width": 1e200},
+        {"seed": -1},
+        {"group": G.SignFlips(2)},
+    ):
         with pytest.raises(InputError):
             P.Rastrigin(**{"space": square, "group": G.Symmetric(2), **arguments})

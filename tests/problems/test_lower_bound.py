@@ -99,6 +99,11 @@ def test_no_strict_packing_fits_into_the_domain_of_the_icosahedron():
     assert depths(space, group)(found[None])[0] == pytest.approx(-best.fun, abs=1e-6)
 
 
+def test_the_quotient_by_an_infinite_group_is_small():
+    family = P.LowerBoundFamily(S.Ball(2), G.Orthogonal(2, 1), 0.005)  # of a disk by rotations: an interval
+    assert 100 < len(family) < 200
+
+
 def test_bad_input_is_refused():
     square, swap = S.Box(0, 1, dim=2), G.Symmetric(2)
     for delta in (0.0, -1.0, 0.7):
@@ -108,6 +113,8 @@ def test_bad_input_is_refused():
         P.LowerBoundFamily(S.Box(0, 1, dim=6), None, 0.05)
     with pytest.raises(InputError, match="does not preserve"):
         P.LowerBoundFamily(square, G.SignFlips(2), 0.2)
+    with pytest.raises(InputError, match="lipschitz"):
+        P.LowerBoundFamily(square, swap, 0.2, lipschitz=4.0)
     with pytest.raises(InputTypeError):
         P.LowerBoundFamily("square", swap, 0.2)
     family = P.LowerBoundFamily(square, swap, 0.3)

@@ -191,7 +191,7 @@ def test_other_noise_keeps_the_mean():
         ({"horizon": 100}, "leave it out"),
         ({"arms": "signed", "horizon": 100}, "leave it out"),
         ({"seed": -1}, "seed >= 0"),
-        ({"noise": ob.problems.Uniform(0.1, reward_range=(0.0, 0.5))}, "must lie in"),
+        ({"noise": ob.problems.Uniform(0.1, reward_range=(0.0, 0.5))}, "lie in .0, 1., but"),
     ],
 )
 def test_bad_input_is_refused(arguments, rule):

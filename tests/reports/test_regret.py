@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit.errors import InputError
+from orbandit.errors import InputError, InputTypeError
 from orbandit.experiments.simulate import Runs
 
 
@@ -24,4 +24,8 @@ def test_it_is_saved(tmp_path, name, start):
 def test_nothing_to_draw_is_refused(tmp_path):
     with pytest.raises(InputError, match="empty"):
         ob.reports.regret_picture({}, tmp_path / "a.png", "A title")
+    with pytest.raises(InputTypeError, match="runs"):
+        ob.reports.regret_picture({"a": 3}, tmp_path / "a.png", "A title")
+    with pytest.raises(InputError, match="must end in"):
+        ob.reports.regret_picture({"a": runs(1.0)}, tmp_path / "new" / "a.foo", "A title")
     assert not list(tmp_path.iterdir())

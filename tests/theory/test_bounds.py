@@ -20,12 +20,11 @@ def test_lemma_5_and_6_by_hand():
     mesh = M.Mesh([[0.1], [0.12], [0.5], [0.9]], delta=0.05)
     problem = P.Function(lambda x: 0.9 - np.abs(x[:, 0] - 0.9), S.Box(0, 1, dim=1), optimizer=[0.9], lipschitz=1.0)
     n, delta = 1000, 0.05
-    cliques = [np.array([0, 1]), np.array([2]), np.array([3])]  # gaps 0.8, 0.78 | 0.4 | 0
+    # The cliques are the first two points, with gaps 0.8 and 0.78, the third with 0.4 and the last with 0.
     expected = 8 * math.log(n) * (0.8 / (0.78 - 0.25) ** 2 + 0.4 / (0.4 - 0.25) ** 2) + 4 * 1.98 + 8 * n * delta
-    for given in (None, cliques):
-        assert float(T.gap_dependent_bound(problem, mesh, n, given)) == pytest.approx(expected)
-        free = T.gap_free_bound(problem, mesh, n, given)
-        assert float(free) == pytest.approx(3 * 64 * math.log(n) / delta + 4 * 1.98 + 8 * n * delta)
+    assert float(T.gap_dependent_bound(problem, mesh, n)) == pytest.approx(expected)
+    free = T.gap_free_bound(problem, mesh, n)
+    assert float(free) == pytest.approx(3 * 64 * math.log(n) / delta + 4 * 1.98 + 8 * n * delta)
     assert free.vacuous
     assert free.per_round == pytest.approx(float(free) / n)
 
@@ -109,11 +108,22 @@ def test_the_lower_bound_by_hand_and_its_conditions():
 def test_the_hard_delta_meets_the_conditions(space, group):
     for n in (1000, 20_000):
         delta = T.hard_delta(space, group, n)
-        bound = T.lower_bound(P.LowerBoundFamily(space, group, delta), n)
-        assert bound or delta == pytest.approx(1 / 6)
+        assert T.lower_bound(P.LowerBoundFamily(space, group, delta), n)
         # Not idle: twice as large a delta would break them unless it is capped.
-        if 2 * delta < 1 / 6:
+        if 2 * delta < 1 / 6 and n > 1000:
             assert not T.lower_bound(P.LowerBoundFamily(space, group, 2 * delta), n)
+
+
+def test_the_hard_delta_in_other_units_and_in_small_places():
+    metres = S.Box(0, 1000, dim=2)
+    delta = T.hard_delta(metres, SWAP, 5_000, lipschitz=0.001)
+    assert delta == pytest.approx(1000 * T.hard_delta(SQUARE, SWAP, 5_000))
+    far = P.LowerBoundFamily(metres, SWAP, delta, lipschitz=0.001)
+    near = P.LowerBoundFamily(SQUARE, SWAP, delta / 1000)
+    assert T.lower_bound(far, 5_000).each == pytest.approx(T.lower_bound(near, 5_000).each)
+    assert far.instance(0).optimum == pytest.approx(near.instance(0).optimum)
+    assert P.check(far.instance(1), points=200)
+    assert T.lower_bound(P.LowerBoundFamily(S.Ball(2, 0.01), None, T.hard_delta(S.Ball(2, 0.01), None, 1)), 1)
 
 
 def test_independent_sets_are_bracketed():
@@ -172,8 +182,15 @@ def test_proposition_1_fails_on_a_thin_box():
 
 def test_bad_input_is_refused():
     mesh = M.quotient_net(SQUARE, SWAP, 0.2)
-    with pytest.raises(InputError, match="partition"):
-        T.gap_free_bound(CONE, mesh, 100, [np.arange(len(mesh)), np.array([0])])
+    with pytest.raises(InputError, match="has others"):
+        T.gap_free_bound(CONE, M.net(S.Box(5, 6, dim=2), 0.2), 100)
+    with pytest.raises(InputError, match="has others"):
+        T.gap_free_bound(CONE, M.net(S.Box(0, 1, dim=1), 0.2), 100)
+    for order in (0, 2.5):
+        with pytest.raises((InputError, InputTypeError), match="order"):
+            T.paper_delta(100, order, 2)
+    with pytest.raises(InputError, match="horizon"):
+        T.paper_delta(1, 2, 2)
     with pytest.raises(InputTypeError):
         T.gap_free_bound(CONE, mesh.points, 100)
     with pytest.raises(InputTypeError):

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_generator, as_points, as_positive
+from orbandit._checks import Array, RandomLike, as_finite, as_generator, as_points, as_positive
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
@@ -35,12 +35,20 @@ class Problem(ABC):
         How rewards are drawn around their mean, Bernoulli by default. None if the problem draws them itself.
     """
 
+    _is_unit = False
+    """Whether means lie in [0, 1] by construction; then no other range of rewards makes sense."""
+
     def __init__(self, space: Space, group: Group | None, lipschitz: float, noise: Noise | None = BERNOULLI) -> None:
         check_fit(space, group)
         if not isinstance(noise, Noise | None):
             raise InputTypeError(f"`noise` must be one of ob.problems, Bernoulli() say, but got {noise!r}.")
         if noise is None and type(self)._draw is Problem._draw:
             raise InputTypeError(f"{type(self).__name__} draws no rewards of its own; pass a `noise`.")
+        if self._is_unit and noise is not None and tuple(noise.reward_range) != (0.0, 1.0):
+            raise InputError(
+                f"means of {type(self).__name__} lie in [0, 1], but {noise!r} has another range; leave out its "
+                "`reward_range`."
+            )
         self._space, self._group, self._noise = space, group, noise
         self._lipschitz = as_positive(lipschitz, "lipschitz")
 
@@ -85,10 +93,15 @@ class Problem(ABC):
         low, high = self.reward_range
         return ROUNDING * (high - low)
 
+    @property
+    def bias(self) -> float:
+        """By how much rewards may differ from their mean on average; 0 unless the problem says why."""
+        return 0.0
+
     def mean(self, points: npt.ArrayLike) -> Array:
         """Return the mean reward of each point."""
         batch, single = as_points(points, self._space.dim)
-        means = np.asarray(self._mean(batch), dtype=np.float64)
+        means = np.asarray(self._mean(batch))
         if means.shape != (len(batch),):
             raise InputError(
                 f"the mean of {type(self).__name__} must return {len(batch)} numbers for {len(batch)} points, "
@@ -109,7 +122,13 @@ class Problem(ABC):
         batch, single = as_points(points, self._space.dim)
         generator = as_generator(rng)
         if self._noise is None:
-            rewards = self._draw(batch, generator)
+            rewards = as_finite(self._draw(batch, generator), "rewards")
+            low, high = self.reward_range
+            if rewards.shape != (len(batch),) or not ((rewards >= low) & (rewards <= high)).all():
+                raise InputError(
+                    f"{type(self).__name__} must draw one reward in [{low:g}, {high:g}] for each of {len(batch)} "
+                    f"points, but drew {rewards!r}."
+                )
         else:
             rewards = self._noise.sample(np.asarray(self.mean(batch)), generator)
         return rewards[0] if single else rewards

@@ -38,6 +38,8 @@ class Cone(Problem):
     (0.95, [0.85, 0.95])
     """
 
+    _is_unit = True
+
     def __init__(
         self,
         space: Space,
@@ -56,7 +58,8 @@ class Cone(Problem):
         self._metric = group or Trivial(space.dim)
 
     def __repr__(self) -> str:
-        return f"Cone({self.space!r}, {self.group!r}, peak={self._peak.tolist()}, height={self._height})"
+        shape = f"peak={self._peak.tolist()}, height={self._height}, lipschitz={self.lipschitz}"
+        return f"Cone({self.space!r}, {self.group!r}, {shape})"
 
     @property
     def optimizer(self) -> Array:

@@ -104,6 +104,8 @@ class DictionaryLearning(Problem):
     matrix factorization and sparse coding, 2010 (dictionaries in unit balls, learnt from one patch at a time).
     """
 
+    _is_unit = True
+
     def __init__(
         self,
         patches: npt.ArrayLike | None = None,
@@ -113,6 +115,8 @@ class DictionaryLearning(Problem):
         noise: Noise | None = None,
     ) -> None:
         self._atoms, self._batch = as_count(atoms, "atoms"), as_count(batch, "batch")
+        if noise is not None and self._batch > 1:
+            raise InputError(f"`batch={batch}` is for rewards of the problem's own; drop it, or `noise`.")
         self._patches = frozen(image_patches() if patches is None else _as_patches(patches))
         p = self._patches.shape[1]
         shares = np.linalg.eigvalsh(self._patches.T @ self._patches / len(self._patches))[::-1]

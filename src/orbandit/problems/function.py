@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_point, frozen
+from orbandit._checks import Array, as_finite, as_point, frozen
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.problems.base import Problem
@@ -74,4 +74,4 @@ class Function(Problem):
         return self._optimizer
 
     def _mean(self, points: Array) -> Array:
-        return np.asarray(self._function(points.copy()), dtype=np.float64)
+        return as_finite(self._function(points.copy()), "the mean")

@@ -21,6 +21,7 @@ FEWEST, MOST, USUAL_BUMPS = 16, 64, 12_000
 """Centres by default: as many as there are length scales in X/G, but within limits that a proof can cope with."""
 
 SHORTEST, LONGEST = 1e-4, 4.0
+MOST_CENTERS = 4_000
 JITTER = 1e-9
 """Added to the diagonal of the kernel's matrix, in units of its mean."""
 LEAST, WIDTH = 0.05, 0.9
@@ -128,6 +129,10 @@ class GaussianProcess(Problem):
             raise InputError(f"`epsilon <= 1` must hold, but got epsilon={epsilon}: it is the part of k in a mixture.")
         self._asked, self._seed = as_positive(tolerance, "tolerance"), as_count(seed, "seed", minimum=0)
         count = _usual_centers(group, space, self._length_scale) if centers is None else as_count(centers, "centers")
+        if count > MOST_CENTERS:
+            raise InputError(
+                f"`centers <= {MOST_CENTERS}` must hold, but got centers={count}: their kernel is a matrix."
+            )
         if group.order * count > BUMPS:
             raise GroupTooLargeError(
                 f"{group!r} makes {group.order * count:,} images of {count} centres, more than {BUMPS:,}; "

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, unknown_name
 from orbandit._kernels.queues import share_processors
+from orbandit.errors import InputError
 from orbandit.groups import Symmetric
 from orbandit.problems.noise import Noise
 from orbandit.problems.search import SearchedProblem, steepness
@@ -124,6 +125,8 @@ class IdenticalMachines(SearchedProblem):
     1979, chapter 3 (the stationary state, insensitive to the distribution of sizes).
     """
 
+    _is_unit = True
+
     def __init__(
         self,
         machines: int = 4,
@@ -134,12 +137,21 @@ class IdenticalMachines(SearchedProblem):
         m = as_count(machines, "machines", minimum=2)
         if sizes not in ("exponential", "hyperexponential"):
             raise unknown_name("distribution of sizes", sizes, ("exponential", "hyperexponential"))
+        if noise is not None and sizes != "exponential":
+            raise InputError(f"`sizes={sizes!r}` is for rewards of the problem's own; drop it, or `noise`.")
         super().__init__(Box(0.0, 1.0, dim=m), Symmetric(m), noise)
         self._machines, self._sizes = m, sizes
 
     def __repr__(self) -> str:
         noise = "" if self.noise is None else f", noise={self.noise!r}"
         return f"IdenticalMachines({self._machines}, sizes={self._sizes!r}{noise})"
+
+    @property
+    def bias(self) -> float:
+        """The inverse of a window's mean slowdown is too high on average, the more so near overload."""
+        if self.noise is not None:
+            return 0.0
+        return 0.02 if self._sizes == "exponential" else 0.05
 
     def _flows(self, points: Array) -> tuple[Array, Array]:
         """Return the rates l_ki of jobs and their mean sizes S_ki, both (m, 2, machines)."""

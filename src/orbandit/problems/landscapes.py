@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_point, as_positive, frozen
+from orbandit._checks import Array, as_count, as_point, as_positive, frozen
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.problems.base import Problem
@@ -26,6 +26,7 @@ from orbandit.spaces import Space
 class Landscape(Problem):
     """What the three share: where the peak is, and the scale."""
 
+    _is_unit = True
     _classic_width: float
     """The width unless another is given."""
 
@@ -45,10 +46,15 @@ class Landscape(Problem):
                 f"{type(self).__name__} needs a reflection group, whose folds are as far apart as orbits, but got "
                 f"{group!r}; use Cone or GaussianProcess with it."
             )
-        self._peak = frozen(generic_point(space, group, seed) if peak is None else as_point(peak, space.dim, "peak"))
+        draw = as_count(seed, "seed", minimum=0)
+        self._peak = frozen(generic_point(space, group, draw) if peak is None else as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak, tol=space._tolerance):
             raise InputError(f"`peak` must lie in {space!r}, but got {self._peak.tolist()}.")
         self._width = as_positive(self._classic_width if width is None else width, "width")
+        if not 1e-3 <= self._width <= 1e6:
+            raise InputError(
+                f"`1e-3 <= width <= 1e6` must hold, but got width={width}: there must be something to see."
+            )
         low, high = space.bounds
         self._scale = self._width / float((high - low).max())
         self._home = self._folded(self._peak[None])
@@ -58,7 +64,8 @@ class Landscape(Problem):
         self._lipschitz = self._scale * self._slope() / self._largest
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.space!r}, {self.group!r}, peak={self._peak.tolist()}, width={self._width})"
+        place = f"{self.space!r}, {self.group!r}, peak={self._peak.tolist()}"
+        return f"{type(self).__name__}({place}, width={self._width}, noise={self.noise})"
 
     @property
     def optimizer(self) -> Array:

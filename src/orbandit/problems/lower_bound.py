@@ -1,10 +1,10 @@
 """LowerBoundFamily: the hard instances of Appendix C, with a packing in the orbit metric.
 
-    f_i(x) = 1/3 + max(0, delta/2 - d_G(i, x)),     i in W, rewards 0 and 1.
+    f_i(x) = 1/3 + L max(0, delta/2 - d_G(i, x)),     i in W, rewards 0 and 1, L = 1 in the paper.
 
 W is a maximal delta-packing in the orbit metric d_G: no two of its orbits come within delta of each other, so that the
 instances differ from the flat 1/3 on disjoint sets C_i = {x : d_G(i, x) < delta/2}. That makes them a
-(|W|, delta/2)-ensemble, as the lower bound needs (`ob.theory.lower_bound`).
+(|W|, L delta/2)-ensemble, as the lower bound needs (`ob.theory.lower_bound`).
 
 Deviations from the paper: it uses a strict packing of the Dirichlet domain, kept delta away from the walls, which need
 not exist for a large group and a moderate delta (`strict`); and it prints the distance to i where the nearest image of
@@ -32,8 +32,10 @@ BASE = 1 / 3
 class HardInstance(Problem):
     """One instance f_i: flat at 1/3, with a small cone at the orbit of its centre."""
 
-    def __init__(self, space: Space, group: Group | None, center: Array, delta: float) -> None:
-        super().__init__(space, group, 1.0)
+    _is_unit = True
+
+    def __init__(self, space: Space, group: Group | None, center: Array, delta: float, lipschitz: float = 1.0) -> None:
+        super().__init__(space, group, lipschitz)
         self._center, self._delta = center, delta
         self._metric = group or Trivial(space.dim)
 
@@ -47,7 +49,7 @@ class HardInstance(Problem):
 
     def _mean(self, points: Array) -> Array:
         distances = np.asarray(self._metric.distance(points, self._center))
-        return np.asarray(BASE + np.maximum(0.0, self._delta / 2 - distances))
+        return np.asarray(BASE + self.lipschitz * np.maximum(0.0, self._delta / 2 - distances))
 
 
 @final
@@ -61,7 +63,9 @@ class LowerBoundFamily:
     group : Group or None
         What leaves the means alone; it must preserve the space.
     delta : float
-        The distance between orbits of the packing, in (0, 2/3): cones are delta / 2 high and wide.
+        The distance between orbits of the packing, below 2 / (3 L): cones are delta / 2 wide and L delta / 2 high.
+    lipschitz : float
+        L, for spaces in units of their own.
     seed : int
         Draws the packing.
 
@@ -73,10 +77,15 @@ class LowerBoundFamily:
     (8, 0.4333, 1)
     """
 
-    def __init__(self, space: Space, group: Group | None, delta: float, *, seed: int = 0) -> None:
+    def __init__(
+        self, space: Space, group: Group | None, delta: float, *, lipschitz: float = 1.0, seed: int = 0
+    ) -> None:
         check_fit(space, group)
-        if as_positive(delta, "delta") >= 2 / 3:
-            raise InputError(f"`delta < 2/3` must hold, but got delta={delta}: means must stay below 1.")
+        self._lipschitz = as_positive(lipschitz, "lipschitz")
+        if as_positive(delta, "delta") * self._lipschitz >= 2 / 3:
+            raise InputError(
+                f"`delta * lipschitz < 2/3` must hold, but got {delta} * {lipschitz}: means must stay below 1."
+            )
         self._space, self._group, self._delta = space, group, float(delta)
         self._seed = as_count(seed, "seed", minimum=0)
         packing = pack(space, group, self._delta, as_generator(self._seed))
@@ -104,6 +113,11 @@ class LowerBoundFamily:
         return self._delta
 
     @property
+    def lipschitz(self) -> float:
+        """The slope L of the cones."""
+        return self._lipschitz
+
+    @property
     def centers(self) -> Array:
         """The packing W, (k, dim)."""
         return self._centers
@@ -118,7 +132,7 @@ class LowerBoundFamily:
         i = as_count(index, "index", minimum=0)
         if i >= len(self):
             raise InputError(f"`index < {len(self)}` must hold, but got index={index}: so many instances there are.")
-        return HardInstance(self._space, self._group, self._centers[i], self._delta)
+        return HardInstance(self._space, self._group, self._centers[i], self._delta, self._lipschitz)
 
     @cached_property
     def strict(self) -> Array:

@@ -77,6 +77,8 @@ class MatrixFactorization(Problem):
     2
     """
 
+    _is_unit = True
+
     def __init__(
         self,
         users: int = 2,
@@ -171,6 +173,8 @@ class RatingFactorization(Problem):
     C. Eckart, G. Young, The approximation of one matrix by another of lower rank, 1936.
     A. Cichocki, A.-H. Phan, Fast local algorithms for large scale nonnegative matrix and tensor factorizations, 2009.
     """
+
+    _is_unit = True
 
     def __init__(
         self,

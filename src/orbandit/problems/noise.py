@@ -116,7 +116,7 @@ class ClippedGaussian(ScaledNoise):
         mu = np.interp(means, *self._centers)
         for _ in range(3):
             value, slope = _clipped_mean(mu, s)
-            mu = mu + np.clip((means - value) / np.maximum(slope, 1e-3), -s, s)
+            mu = mu + np.clip((means - value) / np.maximum(slope, 1e-9), -s, s)
         return np.asarray(mu)
 
     def _sample(self, means: Array, rng: np.random.Generator) -> Array:

@@ -26,8 +26,8 @@ QUIET = 4
 def pack(space: Space, group: Group | None, delta: float, rng: np.random.Generator) -> Array:
     """Return points of the space, (k, dim), whose orbits are farther than delta apart; no other was seen to fit."""
     symmetry = group or Trivial(space.dim)
-    least = log_ball_count(space, delta) - (0.0 if math.isinf(symmetry.order) else math.log(symmetry.order))
-    if least > math.log(LIMIT):
+    # Balls around a maximal packing cover X/G. (The quotient by an infinite group has another dimension.)
+    if not math.isinf(symmetry.order) and log_ball_count(space, delta) - math.log(symmetry.order) > math.log(LIMIT):
         raise MeshTooLargeError(
             f"a packing with delta={delta:g} would have more than {LIMIT:,} points; use a larger `delta`."
         )

@@ -24,6 +24,9 @@ WIDER, NARROWER = 1.5, 0.75
 FINEST = 1e-10
 """Steps below this fraction of the diameter end a climb."""
 
+STEP = 1e-6
+"""Half the distance, in diameters, over which a slope is measured."""
+
 MARGIN = 1.02
 """A steepest slope found by search is taken to be this much steeper."""
 
@@ -71,7 +74,7 @@ def steepness(values: Values, space: Space) -> Values:
     The slope is that between two points, so that kinks, where a gradient is none, do not exaggerate it.
     """
     axes = space._frame()[1]
-    h = 1e-6 * space.diameter
+    h = STEP * space.diameter
 
     def rises(points: Array, directions: Array) -> Array:
         """Return f(x + h u) - f(x - h u) for the directions (m, k, dim) of each point."""
@@ -110,7 +113,7 @@ class SearchedProblem(Problem):
 
     @property
     def tolerance(self) -> float:
-        """How far the search may have ended below the summit it was climbing."""
+        """How far the search may have ended below the summit it found; there may be a higher one."""
         return 1e-6
 
     @cached_property

@@ -103,6 +103,8 @@ class WindFarm(SearchedProblem):
     .. [2] M. Bastankhah and F. Porté-Agel, A new analytical model for wind-turbine wakes, Renewable Energy 70, 2014.
     """
 
+    _is_unit = True
+
     def __init__(
         self,
         turbines: int = 3,
@@ -120,6 +122,8 @@ class WindFarm(SearchedProblem):
                 "it is in metres, and a rotor is 130 m wide."
             )
         self._directions = as_count(directions, "directions")
+        if noise is not None and self._directions > 1:
+            raise InputError(f"`directions={directions}` is for rewards of the problem's own; drop it, or `noise`.")
         self._frequencies = frozen(_frequencies(rose))
         self._rose = rose if isinstance(rose, str) else self._frequencies.tolist()
         angles = 2 * math.pi * np.arange(len(self._frequencies)) / len(self._frequencies)

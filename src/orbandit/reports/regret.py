@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from orbandit.errors import InputError
+from orbandit.errors import InputError, InputTypeError
 from orbandit.experiments.simulate import Runs
 from orbandit.reports.orbits import INK, new_figure
 
+KINDS = (".png", ".svg", ".pdf")
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Told apart by the colour-blind, too."""
 
@@ -26,8 +27,13 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
     title : str
         Above the picture.
     """
+    if not isinstance(runs, Mapping) or not all(isinstance(run, Runs) for run in runs.values()):
+        raise InputTypeError(f"`runs` must map names to what `ob.simulate` returned, but got {runs!r}.")
     if not runs:
         raise InputError("`runs` must hold at least one curve, but is empty.")
+    target = Path(path)
+    if target.suffix.lower() not in KINDS:
+        raise InputError(f"`path` must end in one of {', '.join(KINDS)}, but got {target.name!r}.")
     figure = new_figure(width=8.0, height=3.8)
     curves, bars = figure.subplots(1, 2, width_ratios=(2, 1))
     for color, (name, run) in zip(np.resize(COLORS, len(runs)), runs.items(), strict=True):
@@ -41,13 +47,12 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
     curves.set_xlabel("rounds")
     curves.set_ylabel("regret")
     curves.legend(frameon=False)
-    seeds = min(len(run.regret) for run in runs.values())
-    bars.set_title(f"at the end, {seeds} seeds", fontsize=10, color=INK)
+    seeds = sorted({len(run.regret) for run in runs.values()})
+    bars.set_title(f"at the end, {' or '.join(map(str, seeds))} seeds", fontsize=10, color=INK)
     if max(map(len, runs)) > 12 or len(runs) > 3:  # names that would run into each other
         bars.tick_params(axis="x", rotation=20)
     for axes in (curves, bars):
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, color=INK)
-    target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=150)

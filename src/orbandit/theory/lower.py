@@ -2,7 +2,7 @@
 
 Kleinberg, Slivkins and Upfal (2019), Theorem 5.7: for a (k, eps)-ensemble with k > 2, eps < 1/12 and
 n <= k eps^-2 / 128, any agent has regret at least eps n / 60 on at least half of the k instances. `LowerBoundFamily` is
-a (k, delta/2)-ensemble.
+a (k, L delta/2)-ensemble.
 
 The paper turns the condition on n round: it is an upper bound. With k about c delta^-d / |G| the longest n allowed is
 about delta^-(d+2) / |G|, so that delta = (n |G|)^(-1/(d+2)) up to constants, and eps n has Theorem 2's shape.
@@ -60,7 +60,7 @@ def lower_bound(family: LowerBoundFamily, horizon: int) -> LowerBound:
     """
     if not isinstance(family, LowerBoundFamily):
         raise InputTypeError(f"`family` must be a LowerBoundFamily, but got {family!r}.")
-    n, k, epsilon = as_count(horizon, "horizon"), len(family), family.delta / 2
+    n, k, epsilon = as_count(horizon, "horizon"), len(family), family.lipschitz * family.delta / 2
     longest = math.floor(k / epsilon**2 / 128)
     broken = []
     if k <= 2:
@@ -73,11 +73,11 @@ def lower_bound(family: LowerBoundFamily, horizon: int) -> LowerBound:
     return LowerBound(each, each / 2, longest, tuple(broken))
 
 
-def hard_delta(space: Space, group: Group | None, horizon: int) -> float:
+def hard_delta(space: Space, group: Group | None, horizon: int, lipschitz: float = 1.0) -> float:
     """Return a delta for which the lower bound holds at n rounds, about as large as can be.
 
     A maximal packing has at least vol(X) / (|G| vol(ball of radius delta)) points, since balls around it cover X/G. So
-    the conditions hold for delta with n <= (that) (delta/2)^-2 / 128, and below 1/6.
+    the conditions hold for delta with n <= (that) (L delta/2)^-2 / 128, L delta below 1/6, and three points or more.
 
     Examples
     --------
@@ -92,6 +92,9 @@ def hard_delta(space: Space, group: Group | None, horizon: int) -> float:
     order = 1 if group is None else group.order
     if math.isinf(order):
         raise InputError("an infinite group has no such delta; choose one for LowerBoundFamily and look at its size.")
-    # n = exp(log_ball_count(delta)) / order * 4 / (128 delta^2), solved for delta.
-    at_one = log_ball_count(space, 1.0) - math.log(order) + math.log(4 / 128) - math.log(n)
-    return as_positive(min(math.exp(at_one / (d + 2)), 1 / 6 - 1e-9), "delta")
+    slope = as_positive(lipschitz, "lipschitz")
+    at_one = log_ball_count(space, 1.0) - math.log(
+        order
+    )  # of the number of balls of radius 1; delta^-d as many of delta
+    for_n = math.exp((at_one + math.log(4 / 128 / slope**2) - math.log(n)) / (d + 2))
+    return min(for_n, (1 / 6 - 1e-9) / slope, math.exp((at_one - math.log(3)) / d))

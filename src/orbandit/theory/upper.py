@@ -17,7 +17,6 @@ Rewards of other ranges and other Lipschitz constants are scaled, as in every ag
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -31,7 +30,7 @@ from orbandit.groups import Trivial
 from orbandit.meshes import Mesh, OrbitGraph, quotient_net
 from orbandit.problems import Problem
 
-Cliques = Sequence[npt.NDArray[Any]]
+Indices = npt.NDArray[Any]
 
 
 @final
@@ -75,7 +74,7 @@ def paper_delta(horizon: int, order: int | float, dim: int) -> float:
     Parameters
     ----------
     horizon : int
-        n.
+        n, at least 2.
     order : int
         |G|; an infinite group has no such delta (agents then measure the net: `delta="measured"`).
     dim : int
@@ -87,10 +86,12 @@ def paper_delta(horizon: int, order: int | float, dim: int) -> float:
     >>> round(ob.theory.paper_delta(1_000_000, order=6, dim=3), 4)
     0.0745
     """
-    return order_delta(as_count(horizon, "horizon"), order, as_count(dim, "dim"))
+    if order == math.inf:
+        raise InputError("an infinite group has no such delta: agents measure the net instead.")
+    return order_delta(as_count(horizon, "horizon", minimum=2), as_count(order, "order"), as_count(dim, "dim"))
 
 
-def gap_dependent_bound(problem: Problem, mesh: Mesh, horizon: int, cliques: Cliques | None = None) -> RegretBound:
+def gap_dependent_bound(problem: Problem, mesh: Mesh, horizon: int) -> RegretBound:
     """Return Lemma 5's bound for UniformMesh-N on this problem and mesh.
 
     Parameters
@@ -100,9 +101,7 @@ def gap_dependent_bound(problem: Problem, mesh: Mesh, horizon: int, cliques: Cli
     mesh : Mesh
         V, with delta in units of the space; of the whole space, or of representatives.
     horizon : int
-        n.
-    cliques : sequence of index arrays, optional
-        A partition of V into cliques of G_2delta, by default the graph's own.
+        n, at least 2.
 
     Examples
     --------
@@ -113,7 +112,7 @@ def gap_dependent_bound(problem: Problem, mesh: Mesh, horizon: int, cliques: Cli
     >>> round(bound.per_round, 3), bound.vacuous
     (0.202, False)
     """
-    gaps, delta, width, n, parts = _checked(problem, mesh, horizon, cliques)
+    gaps, delta, width, n, parts = _checked(problem, mesh, horizon)
     lost = 0.0
     for clique in parts:
         least, most = gaps[clique].min(), gaps[clique].max()
@@ -122,9 +121,9 @@ def gap_dependent_bound(problem: Problem, mesh: Mesh, horizon: int, cliques: Cli
     return RegretBound(width * lost, width * 4 * float(gaps.sum()), width * 8 * n * delta, n, width)
 
 
-def gap_free_bound(problem: Problem, mesh: Mesh, horizon: int, cliques: Cliques | None = None) -> RegretBound:
+def gap_free_bound(problem: Problem, mesh: Mesh, horizon: int) -> RegretBound:
     """Return Lemma 6's bound for UniformMesh-N on this problem and mesh; parameters as for `gap_dependent_bound`."""
-    gaps, delta, width, n, parts = _checked(problem, mesh, horizon, cliques)
+    gaps, delta, width, n, parts = _checked(problem, mesh, horizon)
     lost = len(parts) * 64 * math.log(n) / delta
     return RegretBound(width * lost, width * 4 * float(gaps.sum()), width * 8 * n * delta, n, width)
 
@@ -184,17 +183,15 @@ def theorem1(problem: Problem, horizon: int) -> Theorem1:
     return Theorem1(a1, a2, width * a1 * shape, width * a2 * rest, mesh.delta, n / group.order ** (2 * d + 2))
 
 
-def _checked(
-    problem: Problem, mesh: Mesh, horizon: int, cliques: Cliques | None
-) -> tuple[Array, float, float, int, Cliques]:
-    """Return the gaps and delta in the paper's units, the width of the rewards, n, and the cliques."""
+def _checked(problem: Problem, mesh: Mesh, horizon: int) -> tuple[Array, float, float, int, list[Indices]]:
+    """Return the gaps and delta in the paper's units, the width of the rewards, n, and a cover by cliques."""
     if not isinstance(problem, Problem) or not isinstance(mesh, Mesh):
         raise InputTypeError(f"a problem and a mesh are needed, but got {problem!r} and {mesh!r}.")
     n = as_count(horizon, "horizon", minimum=2)
+    space = problem.space
+    if mesh.dim != space.dim or not np.all(space.contains(mesh.points, tol=space._tolerance)):
+        raise InputError(f"`mesh` must have points of {space!r}, but {mesh!r} has others.")
     width = float(np.ptp(problem.reward_range))
     gaps = np.maximum(problem.optimum - np.asarray(problem.mean(mesh.points)), 0.0) / width
-    if cliques is None:
-        cliques = OrbitGraph(mesh, problem.group, 2 * mesh.delta).clique_cover()
-    elif sorted(np.concatenate([*cliques, []]).tolist()) != list(range(len(mesh))):
-        raise InputError(f"`cliques` must hold each of the {len(mesh)} vertices once: a partition.")
+    cliques = OrbitGraph(mesh, problem.group, 2 * mesh.delta).clique_cover()
     return gaps, mesh.delta * problem.lipschitz / width, width, n, cliques

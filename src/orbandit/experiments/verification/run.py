@@ -10,7 +10,9 @@ Progress = Callable[[str, float], None]
 """Told the title of a step that begins, and the share of the work done before it."""
 
 
-def verify(quick: bool = False, progress: Progress | None = None) -> Verification:
+def verify(
+    quick: bool = False, progress: Progress | None = None, report: Callable[[Line], None] | None = None
+) -> Verification:
     """Measure what the paper claims, line by line.
 
     Parameters
@@ -19,6 +21,8 @@ def verify(quick: bool = False, progress: Progress | None = None) -> Verificatio
         Smaller horizons and fewer runs: under a minute instead of under ten.
     progress : callable, optional
         Called with the title of each step and the share of the work done so far.
+    report : callable, optional
+        Called with each line once it is measured.
 
     Returns
     -------
@@ -32,7 +36,10 @@ def verify(quick: bool = False, progress: Progress | None = None) -> Verificatio
     for step in steps:
         if progress is not None:
             progress(step.title, done / total)
-        lines.extend(step.lines())
+        for line in step.lines():
+            lines.append(line)
+            if report is not None:
+                report(line)
         done += step.weight
     if progress is not None:
         progress("done", 1.0)

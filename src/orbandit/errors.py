@@ -11,6 +11,7 @@ __all__ = [
     "MissingExtraError",
     "NoDomainError",
     "OrbanditError",
+    "SpecError",
     "StoreError",
 ]
 
@@ -61,3 +62,17 @@ class MissingExtraError(OrbanditError, ImportError):
 
 class StoreError(OrbanditError, ValueError):
     """A file of results is missing, foreign, damaged, locked or of a newer format; it is left as it was."""
+
+
+class SpecError(OrbanditError, ValueError):
+    """The file of an experiment, or a table of it, has mistakes; the message has a line for each.
+
+    Attributes
+    ----------
+    mistakes : tuple
+        Each with its `path`, the keys that lead to it, and its `text`.
+    """
+
+    def __init__(self, message: str, mistakes: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.mistakes = mistakes

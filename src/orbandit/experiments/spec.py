@@ -1,0 +1,400 @@
+"""An experiment's file: problems, agents, horizons and seeds in TOML, checked before anything runs.
+
+    name = "cube under S_3"
+    horizons = [1_000, 10_000]
+    seeds = 10                      # a number of runs, or a list of seeds
+
+    [[problem]]
+    class = "Cone"
+    space = { class = "Box", low = 0.0, high = 1.0, dim = 3 }
+    group = { class = "Symmetric", dim = 3 }
+    peak = [0.9, 0.2, 0.4]
+
+    [[agent]]
+    class = "UniformMeshN"
+    mesh = ["quotient", "full"]     # a list of values makes a grid; a value that is a list is wrapped in one more
+    group = [true, false]           # false: the agent is not told the problem's group
+
+Everything is built once: spaces, groups and problems as they are, agents on a segment of the line, which shows wrong
+parameters at once; on the problem itself a mesh may take seconds. Agents of the user's own are checked by the
+signature of their constructor only. All mistakes are reported together, each with its line.
+"""
+
+import itertools
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+import orbandit
+from orbandit._checks import unknown_name
+from orbandit.agents import Agent
+from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
+from orbandit.experiments import registry
+from orbandit.experiments.registry import Entry, said
+from orbandit.experiments.toml_lines import KeyPath, Mistake, check, load, located, odd_values, shown
+from orbandit.problems import Problem
+from orbandit.spaces import Box
+
+Tables: TypeAlias = list[tuple[tuple[str, int], dict[str, Any]]]
+MOST_AGENTS = 1_000
+LONGEST = 24
+"""Most characters of a value in a label."""
+SEGMENT = Box(0.0, 1.0, dim=1)
+"""Where agents are tried."""
+WRAP = " A list makes a grid of values; wrap a value that is a list in one more."
+TRUTH = "it is told the problem's group or not"
+SIMULATE = ("agent", "problem", "horizon", "seeds", "jobs", "use_group")
+"""Arguments of `simulate`, which options of an agent's class must not share."""
+
+
+@dataclass(frozen=True)
+class ProblemSpec:
+    """A problem of the file: its name, and its table without it."""
+
+    name: str
+    table: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """An agent of a grid: a label, its class, its parameters as in the file, and whether it is told the group."""
+
+    label: str
+    class_name: str
+    parameters: dict[str, Any]
+    use_group: bool
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """All that determines it, without the label."""
+        return {"class": self.class_name, **self.parameters, "group": self.use_group}
+
+
+class PlanRow(NamedTuple):
+    """A pair, and how many rounds it takes."""
+
+    problem: str
+    agent: str
+    horizons: tuple[int, ...]
+    seeds: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run: a problem, an agent, a horizon and a seed.
+
+    Attributes
+    ----------
+    problem, agent, horizon, seed : str, str, int, int
+        The name of the problem, the label of the agent, the number of rounds and the seed.
+    parameters : dict
+        Everything that determines the run, as JSON can hold it: the tables, horizon, seed and version.
+    folder : Path
+        That of the file.
+    """
+
+    problem: str
+    agent: str
+    horizon: int
+    seed: int
+    parameters: dict[str, Any] = field(hash=False)
+    folder: Path
+
+    @cached_property
+    def _player(self) -> tuple[Any, dict[str, Any], bool]:
+        return _player(_text(self.parameters["agent"]), self.folder)
+
+    @property
+    def agent_class(self) -> Any:
+        """What `simulate` takes as `agent`: a class, or a callable if the class does not take what agents are told."""
+        return self._player[0]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Further arguments of `simulate`."""
+        return dict(self._player[1])
+
+    @property
+    def use_group(self) -> bool:
+        """Whether `simulate` tells the agent's class the problem's group."""
+        return self._player[2]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return all arguments of `simulate`; the problem is built once in a process."""
+        problem = _problem(_text(self.parameters["problem"]), self.folder)
+        fixed = {"agent": self.agent_class, "problem": problem, "horizon": self.horizon, "seeds": [self.seed]}
+        return {**fixed, "use_group": self.use_group, **self.options}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a file describes.
+
+    Attributes
+    ----------
+    name : str
+        By default that of the file.
+    problems, agents : tuple
+        In the order of the file, with grids expanded.
+    horizons, seeds : tuple of int
+        Each pair plays every horizon with every seed.
+    description, folder : dict, Path
+        The file's content, as JSON can hold it, and where the file lies.
+    """
+
+    name: str
+    problems: tuple[ProblemSpec, ...]
+    agents: tuple[AgentSpec, ...]
+    horizons: tuple[int, ...]
+    seeds: tuple[int, ...]
+    description: dict[str, Any] = field(hash=False)
+    folder: Path
+
+    def __len__(self) -> int:
+        return len(self.problems) * len(self.agents) * len(self.horizons) * len(self.seeds)
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield every run: by problem, then agent, then horizon, then seed, each in the order of the file."""
+        version = orbandit.__version__
+        for problem, agent, horizon, seed in itertools.product(self.problems, self.agents, self.horizons, self.seeds):
+            parameters = {"problem": problem.table, "agent": agent.table, "horizon": horizon, "seed": seed}
+            yield Task(problem.name, agent.label, horizon, seed, {**parameters, "version": version}, self.folder)
+
+    def plan(self) -> list[PlanRow]:
+        """Return what would run, a row for each problem and agent."""
+        size = (self.horizons, len(self.seeds), sum(self.horizons) * len(self.seeds))
+        return [PlanRow(p.name, a.label, *size) for p, a in itertools.product(self.problems, self.agents)]
+
+    def build_problem(self, name: str) -> Problem:
+        """Return the problem of a name, which is built once in a process."""
+        for problem in self.problems:
+            if problem.name == name:
+                return _problem(_text(problem.table), self.folder)
+        raise unknown_name("problem", name, [problem.name for problem in self.problems])
+
+
+def read(path: str | os.PathLike[str]) -> Experiment:
+    """Read an experiment's file.
+
+    Parameters
+    ----------
+    path : path
+        Of a TOML file.
+
+    Raises
+    ------
+    SpecError
+        If there are mistakes in it: the message has a line for each, with the line of the file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> text = '''
+    ... horizons = [1_000, 10_000]
+    ... seeds = 3
+    ... [[problem]]
+    ... class = "Cone"
+    ... space = { class = "Ball", dim = 2 }
+    ... group = { class = "Dihedral", m = 5 }
+    ... peak = [0.3, 0.4]
+    ... [[agent]]
+    ... class = "OrbitTree"
+    ... group = [true, false]
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "disk.toml")
+    ...     _ = file.write_text(text, encoding="utf-8")
+    ...     experiment = read(file)
+    >>> experiment.name, len(experiment), [agent.label for agent in experiment.agents]
+    ('disk', 12, ['OrbitTree', 'OrbitTree without group'])
+    """
+    return _Reader(Path(path)).experiment()
+
+
+class _Reader:
+    """Reads a file and gathers its mistakes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._folder = path, path.absolute().parent
+        self._mistakes: list[Mistake] = []
+
+    def experiment(self) -> Experiment:
+        data, lines = load(self._path)
+        checked, wrong = check(data)
+        self._mistakes += wrong
+        problems = self._problems(self._tables(data, "problem"))
+        agents = self._agents(self._tables(data, "agent"))
+        if self._mistakes or checked is None:
+            raise located(self._path, lines, self._mistakes)
+        name = checked.name or self._path.stem
+        horizons, seeds = tuple(checked.horizons), tuple(checked.seeds)
+        return Experiment(name, tuple(problems), tuple(agents), horizons, seeds, data, self._folder)
+
+    def _tables(self, data: dict[str, Any], key: str) -> Tables:
+        """Return the tables of a kind that are fit to be looked into."""
+        listed = data[key] if isinstance(data.get(key), list) else []
+        tables = [((key, i), table) for i, table in enumerate(listed) if isinstance(table, dict)]
+        odd = {path: list(odd_values(table, path)) for path, table in tables}
+        self._mistakes += itertools.chain(*odd.values())
+        return [(path, table) for path, table in tables if isinstance(table.get("class"), str) and not odd[path]]
+
+    def _problems(self, tables: Tables) -> list[ProblemSpec]:
+        specs: list[ProblemSpec] = []
+        named = {table["name"] for _, table in tables if isinstance(table.get("name"), str)}
+        seen: dict[str, str] = {}
+        for path, table in tables:
+            rest = {key: value for key, value in table.items() if key != "name"}
+            text = _text(rest)
+            name = table.get("name")
+            if not isinstance(name, str):
+                name = _unused(table["class"].rpartition(":")[2], named)
+            elif name in (spec.name for spec in specs):
+                self._add((*path, "name"), f"the name {name!r} is taken by another problem; names must differ.")
+            if text in seen:
+                self._add(path, f"this problem is the same as {seen[text]!r}; leave one of them out.")
+            named.add(name)
+            seen[text] = name
+            specs.append(ProblemSpec(name, rest))
+            try:
+                _problem(text, self._folder)
+            except SpecError as error:
+                self._mistakes += [Mistake((*path, *one.path), one.text) for one in error.mistakes]
+        return specs
+
+    def _agents(self, tables: Tables) -> list[AgentSpec]:
+        specs: list[AgentSpec] = []
+        labels: set[str] = set()
+        seen: set[str] = set()
+        for path, table in tables:
+            try:
+                entry = registry.find("agent", table["class"], self._folder)
+            except OrbanditError as error:
+                self._add((*path, "class"), str(error))
+                continue
+            axes = self._axes(path, table)
+            if len(specs) + math.prod(map(len, axes.values())) > MOST_AGENTS:
+                self._add(path, f"the grids of a file may have {MOST_AGENTS:,} agents at most; shorten some lists.")
+                continue
+            hidden = {key for key, values in axes.items() if len(values) == 1} if table.get("name") else set()
+            for choice in itertools.product(*axes.values()):
+                chosen = dict(zip(axes, choice, strict=True))
+                given = {key: value for key, (value, _) in chosen.items()}
+                places: dict[KeyPath, KeyPath] = {(*path, key): where for key, (_, where) in chosen.items()}
+                self._try(entry, given, path, places)
+                label = _label(table.get("name") or entry.short, given, hidden)
+                use_group = given.pop("group", True)
+                spec = AgentSpec(_unused(label, labels), table["class"], given, use_group)
+                text = _text(spec.table)
+                if text in seen:
+                    self._add(path, f"the agent {label} is there twice; leave one of them out.")
+                specs.append(spec)
+                seen.add(text)
+                labels.add(spec.label)
+        return specs
+
+    def _axes(self, path: KeyPath, table: dict[str, Any]) -> dict[str, list[tuple[Any, KeyPath]]]:
+        """Return the values that each key of an agent takes, and where each stands."""
+        axes: dict[str, list[tuple[Any, KeyPath]]] = {}
+        for key, value in table.items():
+            if key in ("class", "name"):
+                continue
+            here = (*path, key)
+            many = isinstance(value, list)
+            axes[key] = [(one, (*here, i)) for i, one in enumerate(value)] if many else [(value, here)]
+            if not axes[key]:
+                self._add(here, f"`{key}` must have at least one value, but the list is empty.")
+            for one, where in axes[key]:
+                if key == "group" and not isinstance(one, bool):
+                    self._add(where, f"`group` of an agent must be true or false: {TRUTH}; but got {shown(one)}.")
+        return axes
+
+    def _try(self, entry: Entry, given: dict[str, Any], path: KeyPath, places: dict[KeyPath, KeyPath]) -> None:
+        """Check the parameters of an agent, and build it where that is cheap if it is this package's."""
+        mistakes: list[Mistake] = []
+        values = registry.convert(entry, given, path, self._folder, mistakes)
+        if values is not None and ":" not in entry.name:
+            options = {key: value for key, value in values.items() if key != "group"}
+            try:
+                entry.make(SEGMENT, horizon=2, seed=0, **options)
+            except MeshTooLargeError:
+                pass  # the problem may have a space for which this is right
+            except Exception as error:
+                mistakes.append(Mistake(registry.blamed(error, given, path), f"agent {entry.short}: {said(error)}"))
+        for mistake in mistakes:
+            place = places.get(mistake.path, mistake.path)
+            is_list = place != mistake.path and any(p.name == place[2] and "[" in p.type for p in entry.parameters)
+            self._add(place, mistake.text + (WRAP if is_list else ""))
+
+    def _add(self, path: KeyPath, text: str) -> None:
+        self._mistakes.append(Mistake(path, text))
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes an agent of a class that takes only some of what agents are told."""
+
+    entry: Entry
+    options: dict[str, Any]
+    use_group: bool
+
+    def __call__(self, problem: Problem, horizon: int, seed: np.random.SeedSequence) -> Any:
+        group = problem.group if self.use_group else None
+        told: dict[str, Any] = {"problem": problem, "space": problem.space, "group": group, "horizon": horizon}
+        told |= {"seed": seed, "reward_range": problem.reward_range}
+        taken = self.entry.signature.parameters
+        if "lipschitz" in taken and "lipschitz" not in self.options:
+            told["lipschitz"] = problem.lipschitz  # which may take a search to find
+        kept = {key: value for key, value in told.items() if key in taken}
+        return registry.call(self.entry, kept | self.options)
+
+
+@lru_cache(maxsize=64)
+def _problem(text: str, folder: Path) -> Problem:
+    """Build the problem of a table given as JSON."""
+    problem: Problem = registry.build("problem", json.loads(text), folder)
+    return problem
+
+
+@lru_cache(maxsize=MOST_AGENTS)
+def _player(text: str, folder: Path) -> tuple[Any, dict[str, Any], bool]:
+    """Return the agent, the options and `use_group` that `simulate` takes for the table given as JSON."""
+    table = json.loads(text)
+    entry = registry.find("agent", table.pop("class"), folder)
+    mistakes: list[Mistake] = []
+    options = registry.convert(entry, table, (), folder, mistakes)
+    if options is None:
+        raise SpecError("\n".join(mistake.text for mistake in mistakes), tuple(mistakes))
+    use_group = bool(options.pop("group"))
+    taken = entry.signature.parameters
+    usual = entry.is_open or {"group", "horizon", "lipschitz", "reward_range", "seed"} <= set(taken)
+    if isinstance(entry.make, type) and issubclass(entry.make, Agent) and usual and not set(options) & set(SIMULATE):
+        return entry.make, options, use_group
+    return _Maker(entry, options, use_group), {}, True
+
+
+def _text(table: dict[str, Any]) -> str:
+    return json.dumps(table, sort_keys=True)
+
+
+def _label(name: str, given: dict[str, Any], hidden: set[str]) -> str:
+    """Return a short name of an agent: its class and parameters, and whether it goes without the group."""
+    words = []
+    for key, value in given.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        if key != "group" and key not in hidden:
+            words.append(f"{key}={text if len(text) <= LONGEST else text[: LONGEST - 3] + '...'}")
+    inside = f"({', '.join(words)})" if words else ""
+    return f"{name}{inside}" + (" without group" if given.get("group") is False else "")
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """Return the name, with a number if it is taken."""
+    return next(one for one in itertools.chain([name], (f"{name} {i}" for i in itertools.count(2))) if one not in taken)

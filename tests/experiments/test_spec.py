@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import subprocess
 import sys
 import textwrap
 import tomllib
@@ -224,7 +225,10 @@ def test_own_classes_come_from_the_folder_of_the_file(write):
     assert still.name == "AtRandom"
     np.testing.assert_allclose(still.regret[0], 0.5 * still.checkpoints)
     assert ob.simulate(**tasks[1].arguments()).regret[0, -1] < 5
-    assert pickle.loads(pickle.dumps(tasks[1])).parameters == tasks[1].parameters
+    sent = pickle.dumps(tasks[1])  # as a process gets it that has not heard of the folder
+    code = f"import pickle, orbandit as ob; print(ob.simulate(**pickle.loads({sent!r}).arguments()).regret[0, -1])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    assert float(answer.stdout) == ob.simulate(**tasks[1].arguments()).regret[0, -1]
     wrong = mistakes_of(write(text + "spraed = 2.0\nhorizon = 3\n"))
     assert wrong[0][0] == 10
     assert "unknown key 'spraed' of agent AtRandom. Did you mean 'spread'" in wrong[0][1]
@@ -237,6 +241,7 @@ TOP = [
     ("seeds = 1\nhorizons = 10\n", 2, "`horizons` must be a valid list, but got 10"),
     ("horizons = []\n", 1, "`horizons` must have at least 1 item"),
     ("horizons = [\n  10,\n  0,\n]\n", 3, "`horizons[1]` must be greater than or equal to 1, but got 0"),
+    ("horizons = [10, 10_000_000_000_000]\n", 1, "`horizons[1]` must be less than or equal to 1000000000000"),
     ("horizons = [10.0]\n", 1, "`horizons[0]` must be a valid integer, but got 10.0"),
     ("horizons = [true]\n", 1, "`horizons[0]` must be a valid integer, but got true"),
     ("horizons = [5, 10, 5]\n", 1, "`horizons` must all be different, but 5 is there twice"),
@@ -290,6 +295,7 @@ INSIDE = [
      "Ball is a space, not a group"),
     (problem('class = "Cone"\n' + SPACE + "peak = [0, nan]\n"), 6, "numbers must be finite, but got nan"),
     (problem('class = "Cone"\n' + SPACE + "peak = 1979-05-27\n"), 6, "dates and times are no values"),
+    (problem('class = "Cone"\n' + SPACE + "peak = " + "[" * 200 + "]" * 200 + "\n"), 6, "values must be nested"),
     (problem('class = "no_such_module:Cone"\n'), 4, "cannot import 'no_such_module'"),
     (problem('name = "x"\n' + SPACE), 3, "missing key 'class' of [[problem]]"),
     (problem("class = 3\n"), 4, "`problem[0].class` must be a valid string, but got 3"),

@@ -26,13 +26,13 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-import orbandit
 from orbandit._checks import unknown_name
 from orbandit.agents import Agent
 from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
@@ -108,7 +108,7 @@ class Task:
     parameters: dict[str, Any] = field(hash=False)
     folder: Path
 
-    @cached_property
+    @property
     def _player(self) -> tuple[Any, dict[str, Any], bool]:
         return _player(_text(self.parameters["agent"]), self.folder)
 
@@ -163,10 +163,10 @@ class Experiment:
 
     def tasks(self) -> Iterator[Task]:
         """Yield every run: by problem, then agent, then horizon, then seed, each in the order of the file."""
-        version = orbandit.__version__
+        installed = version("orbandit")
         for problem, agent, horizon, seed in itertools.product(self.problems, self.agents, self.horizons, self.seeds):
             parameters = {"problem": problem.table, "agent": agent.table, "horizon": horizon, "seed": seed}
-            yield Task(problem.name, agent.label, horizon, seed, {**parameters, "version": version}, self.folder)
+            yield Task(problem.name, agent.label, horizon, seed, {**parameters, "version": installed}, self.folder)
 
     def plan(self) -> list[PlanRow]:
         """Return what would run, a row for each problem and agent."""

@@ -34,6 +34,12 @@ DOT = re.compile(r"[ \t]*\.[ \t]*")
 SCALAR = re.compile(r"[^,\]}\n#]*")
 
 MOST_SEEDS = 1_000_000
+LONGEST = 10**12
+"""Largest horizon."""
+LARGEST = 2**63 - 1
+"""Largest seed, for the sake of databases."""
+DEEPEST = 50
+"""Most keys that lead to a value."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +81,12 @@ class Schema(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid")
     name: str = Field(default="", min_length=1)
-    horizons: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), AfterValidator(_different)]
+    horizons: Annotated[list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1), AfterValidator(_different)]
     seeds: Annotated[
-        list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(_different), BeforeValidator(_seeds)
+        list[Annotated[int, Field(ge=0, le=LARGEST)]],
+        Field(min_length=1),
+        AfterValidator(_different),
+        BeforeValidator(_seeds),
     ] = Field(default_factory=lambda: list(range(10)))
     problem: list[_Table] = Field(min_length=1)
     agent: list[_Table] = Field(min_length=1)
@@ -112,13 +121,15 @@ def check(data: dict[str, Any]) -> tuple[Schema | None, list[Mistake]]:
 def located(path: Path, lines: "Lines", mistakes: Iterable[Mistake]) -> SpecError:
     """Return the error that tells all mistakes, in the order of their lines."""
     mistakes = tuple(mistakes)
-    placed = sorted({(lines.line(mistake.path), mistake.text) for mistake in mistakes})
+    placed = sorted({(lines.line(mistake.path), " ".join(mistake.text.splitlines())) for mistake in mistakes})
     return SpecError("\n".join(f"{path}, line {line}: {text}" for line, text in placed), mistakes)
 
 
 def odd_values(value: object, path: KeyPath) -> Iterator[Mistake]:
-    """Yield the values of TOML that no parameter can take: dates, infinity and NaN."""
-    if isinstance(value, Mapping | list):
+    """Yield the values of TOML that no parameter can take: dates, infinity, NaN, and what is nested without end."""
+    if len(path) > DEEPEST:
+        yield Mistake(path, f"values must be nested at most {DEEPEST} deep.")
+    elif isinstance(value, Mapping | list):
         for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
             yield from odd_values(item, (*path, key))
     elif isinstance(value, float) and not math.isfinite(value):

@@ -117,7 +117,7 @@ def test_parameters_are_shown_as_a_table_gives_them():
     assert shown["problem", "Cone"].startswith(
         "space: space, group: group | none = none, peak: array, height: float = 0.95"
     )
-    assert shown["problem", "LowerBoundFamily"].endswith("delta: float, seed: int = 0, instance: int = 0")
+    assert shown["problem", "LowerBoundFamily"].endswith("lipschitz: float = 1.0, seed: int = 0, instance: int = 0")
     assert 'function: "module:function"' in shown["problem", "Function"]
     assert 'sizes: "exponential" | "hyperexponential" = "exponential"' in shown["problem", "IdenticalMachines"]
     assert "noise: noise = Bernoulli()" in shown["problem", "Ackley"]

@@ -36,6 +36,19 @@ def _parser() -> argparse.ArgumentParser:
     default = Path("out") / "verification.md"
     check.add_argument("--out", type=Path, default=default, help=f"file of the table (default: {default})")
     check.set_defaults(run=_verify)
+    play = commands.add_parser("run", help="play the experiment that a TOML file describes; started again, it goes on")
+    play.add_argument("file", type=Path, metavar="FILE.toml")
+    play.add_argument("--out", type=Path, help="file of the results (default: beside FILE, with the ending .db)")
+    play.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
+    play.add_argument("--dry-run", action="store_true", help="show what would be played, and how much")
+    play.set_defaults(run=_run)
+    export = commands.add_parser("export", help="write the results of an experiment as a table")
+    export.add_argument("results", type=Path, metavar="RESULTS")
+    export.add_argument("target", type=Path, metavar="FILE.csv|FILE.parquet")
+    export.add_argument("--overwrite", action="store_true", help="replace a table that is there")
+    export.set_defaults(run=_export)
+    names = commands.add_parser("list", help="what can be named in an experiment's file, with parameters")
+    names.set_defaults(run=_list)
     return parser
 
 
@@ -79,3 +92,54 @@ def _verify(arguments: argparse.Namespace) -> int:
     arguments.out.write_text(result.markdown(), encoding="utf-8")
     print(f"\n{result.summary()}\ntable: {arguments.out}")
     return 0 if result else 1
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Play what is left of an experiment, with a bar on a terminal and a line at the end."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from orbandit.experiments.finished import FinishedRun
+    from orbandit.experiments.run import missing, run
+    from orbandit.experiments.spec import read
+
+    experiment = read(arguments.file)
+    out = arguments.out or arguments.file.with_suffix(".db")
+    if arguments.dry_run:
+        plan = experiment.plan()
+        for row in plan:
+            horizons = ", ".join(f"{n:,}" for n in row.horizons)
+            print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.seeds} seeds")
+        rounds = sum(row.rounds for row in plan)
+        print(f"{len(experiment):,} runs, {rounds:,} rounds, {missing(experiment, out):,} runs left; results: {out}")
+        return 0
+    left = missing(experiment, out)
+    if not left:
+        print(f"nothing left to play: {len(experiment):,} of {len(experiment):,} runs are in {out}")
+        return 0
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(experiment.name, total=left)
+
+        def stored(one: FinishedRun) -> None:
+            bar.update(task, advance=1, description=f"{one.problem}: {one.agent}")
+
+        played = run(experiment, out, jobs=arguments.jobs, progress=stored)
+    print(f"played {played:,} runs; {len(experiment):,} of {len(experiment):,} runs are in {out}")
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from orbandit.experiments.store import export
+
+    export(arguments.results, arguments.target, overwrite=arguments.overwrite)
+    print(f"table: {arguments.target}")
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from orbandit.experiments import registry
+
+    for kind, name, parameters in registry.rows():
+        print(f"{kind:<8} {name:<28} {parameters}")
+    return 0

@@ -1,0 +1,132 @@
+"""An experiment from its file to its store: all runs, the same on one process or two, and after any kill."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from orbandit.cli import main
+from orbandit.errors import InputError, StoreError
+from orbandit.experiments.run import missing, run
+from orbandit.experiments.spec import read
+from orbandit.experiments.store import Store
+
+FILE = """
+name = "disk"
+horizons = [200, 1_000]
+seeds = 4
+
+[[problem]]
+class = "Cone"
+space = { class = "Ball", dim = 2 }
+group = { class = "Dihedral", m = 5 }
+peak = [0.3, 0.4]
+
+[[agent]]
+class = "OrbitTree"
+group = [true, false]
+
+[[agent]]
+class = "UniformMesh"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "disk.toml"
+    path.write_text(FILE)
+    return path
+
+
+def digest(path):
+    with Store.open(path, write=False) as store:
+        return store.digest()
+
+
+def test_all_runs_are_played_once_and_as_simulate_plays_them(file, tmp_path):
+    experiment, path, seen = read(file), tmp_path / "results.db", []
+    assert missing(experiment, path) == 24
+    assert run(experiment, path, jobs=1, progress=seen.append) == 24
+    assert run(experiment, path, jobs=1) == 0
+    assert missing(experiment, path) == 0
+    assert len({one.key for one in seen}) == 24
+    with Store.open(path, write=False) as store:
+        stored = {(one.agent, one.horizon, one.seed): one for one in store.runs()}
+    cone = experiment.build_problem("Cone")
+    runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False)
+    np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].regret, runs.regret[0])
+
+
+def test_processes_and_interruptions_change_nothing(file, tmp_path):
+    experiment = read(file)
+    run(experiment, tmp_path / "one.db", jobs=1)
+    run(experiment, tmp_path / "two.db", jobs=2)
+    assert digest(tmp_path / "one.db") == digest(tmp_path / "two.db")
+
+    class StopError(Exception):
+        pass
+
+    def stop(_):
+        raise StopError
+
+    for _ in range(3):
+        with pytest.raises(StopError):
+            run(experiment, tmp_path / "three.db", jobs=1, progress=stop)
+    assert 0 < missing(experiment, tmp_path / "three.db") < 24
+    run(experiment, tmp_path / "three.db", jobs=1)
+    assert digest(tmp_path / "three.db") == digest(tmp_path / "one.db")
+
+
+def test_a_killed_command_goes_on_where_it_was(file, tmp_path):
+    run(read(file), tmp_path / "whole.db", jobs=1)
+    path = tmp_path / "killed.db"
+    command = [sys.executable, "-m", "orbandit", "run", str(file), "--out", str(path), "--jobs", "1"]
+    for patience in (1.5, 2.0, 2.5):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(patience)
+        process.kill()
+        process.wait()
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert digest(path) == digest(tmp_path / "whole.db")
+
+
+def test_another_experiment_or_a_foreign_file_is_refused(file, tmp_path):
+    path = tmp_path / "results.db"
+    run(read(file), path, jobs=1)
+    file.write_text(FILE.replace("seeds = 4", "seeds = 5"))
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="another experiment"):
+        run(read(file), path, jobs=1)
+    assert path.read_bytes() == before
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("my notes")
+    with pytest.raises(StoreError):
+        run(read(file), foreign, jobs=1)
+    assert foreign.read_text() == "my notes"
+
+
+def test_the_commands(file, tmp_path, capsys):
+    path, table = tmp_path / "results.db", tmp_path / "runs.csv"
+    assert main(["run", str(file), "--out", str(path), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "OrbitTree without group" in shown
+    assert "24 runs, 14,400 rounds" in shown
+    assert not path.exists()
+    assert main(["run", str(file), "--out", str(path), "--jobs", "1"]) == 0
+    assert "24 of 24 runs" in capsys.readouterr().out
+    assert main(["run", str(file), "--out", str(path), "--jobs", "1"]) == 0
+    assert "nothing left to play" in capsys.readouterr().out
+    assert main(["export", str(path), str(table)]) == 0
+    assert table.read_text().count("\n") > 24
+    assert main(["export", str(path), str(table)]) == 1
+    assert "runs.csv" in capsys.readouterr().err
+    assert main(["list"]) == 0
+    listed = capsys.readouterr().out
+    assert "OrbitTree" in listed
+    assert "WindFarm" in listed
+    file.write_text(FILE.replace("peak", "peek"))
+    assert main(["run", str(file)]) == 1
+    assert "line 10" in capsys.readouterr().err

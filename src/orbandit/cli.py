@@ -40,6 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument("file", type=Path, metavar="FILE.toml")
     play.add_argument("--out", type=Path, help="file of the results (default: beside FILE, with the ending .db)")
     play.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
+    play.add_argument("--engine", choices=("local", "dask"), default="local", help="who plays (default: local)")
+    play.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster (default: one on this machine)")
     play.add_argument("--dry-run", action="store_true", help="show what would be played, and how much")
     play.set_defaults(run=_run)
     export = commands.add_parser("export", help="write the results of an experiment as a table")
@@ -124,7 +126,14 @@ def _run(arguments: argparse.Namespace) -> int:
         def stored(one: FinishedRun) -> None:
             bar.update(task, advance=1, description=f"{one.problem}: {one.agent}")
 
-        played = run(experiment, out, jobs=arguments.jobs, progress=stored)
+        played = run(
+            experiment,
+            out,
+            engine=arguments.engine,
+            jobs=arguments.jobs,
+            scheduler=arguments.scheduler,
+            progress=stored,
+        )
     print(f"played {played:,} runs; {len(experiment):,} of {len(experiment):,} runs are in {out}")
     return 0
 

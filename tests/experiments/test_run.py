@@ -1,11 +1,14 @@
 """An experiment from its file to its store: all runs, the same on one process or two, and after any kill."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
 
 import numpy as np
 import pytest
+from distributed import Client, LocalCluster
 
 import orbandit as ob
 from orbandit.cli import main
@@ -130,3 +133,40 @@ def test_the_commands(file, tmp_path, capsys):
     file.write_text(FILE.replace("peak", "peek"))
     assert main(["run", str(file)]) == 1
     assert "line 10" in capsys.readouterr().err
+
+
+SLOW = FILE.replace("[200, 1_000]", "[300_000]").replace("seeds = 4", "seeds = 6")
+
+
+@pytest.mark.filterwarnings(
+    "ignore"
+)  # the cluster's own, about ports and unclosed sockets of the worker that was killed
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same(file, tmp_path, monkeypatch):
+    monkeypatch.setattr("orbandit.experiments.run.CHUNK_ROUNDS", 300_000)  # a chunk for each run
+    file.write_text(SLOW)
+    experiment = read(file)
+    run(experiment, tmp_path / "local.db", jobs=2)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        killed = []
+
+        def kill_one(_):
+            if not killed:
+                with Client(cluster) as client:
+                    killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        run(experiment, tmp_path / "dask.db", engine="dask", scheduler=cluster.scheduler_address, progress=kill_one)
+    assert killed
+    assert missing(experiment, tmp_path / "dask.db") == 0
+    assert digest(tmp_path / "dask.db") == digest(tmp_path / "local.db")
+
+
+def test_engines_are_checked(file, tmp_path):
+    for arguments in (
+        {"engine": "slurm"},
+        {"scheduler": "tcp://there"},
+        {"engine": "dask", "scheduler": "a", "jobs": 2},
+    ):
+        with pytest.raises(InputError):
+            run(read(file), tmp_path / "results.db", **arguments)
+    assert not (tmp_path / "results.db").exists()

@@ -1,19 +1,19 @@
 """run: play what an experiment's file describes, and keep every finished run in its store at once.
 
-Runs are handed out in chunks of the seeds of one problem, agent and horizon, to worker processes; only this process
+Runs are handed out in chunks of the seeds of one problem, agent and horizon, to an engine's workers; only this process
 writes. A run is the same whoever plays it, so that it does not matter where a kill or a failure struck: what is in the
 store is not played again.
 """
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import partial
 from itertools import groupby, islice
-from multiprocessing import get_context
 from pathlib import Path
 
-from orbandit._checks import as_count
+from orbandit._checks import as_count, unknown_name
 from orbandit.errors import InputError
+from orbandit.experiments import engines
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.simulate import simulate
 from orbandit.experiments.spec import Experiment, Task
@@ -30,7 +30,9 @@ def run(
     experiment: Experiment,
     path: str | os.PathLike[str],
     *,
+    engine: str = "local",
     jobs: int | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Play the runs of an experiment that are not in its store yet, and return how many were played.
@@ -41,8 +43,13 @@ def run(
         What to play (`read` of a file).
     path : path
         The store; a new file, or one that an earlier call for the same experiment left behind.
+    engine : "local" or "dask"
+        Who plays: processes of this machine, or the workers of a Dask cluster. It changes no number but the time.
     jobs : int, optional
-        Number of processes, by default one for each processor; 1 plays in this one.
+        Number of processes, by default one for each processor; 1 plays in this one. A cluster with a
+        scheduler has its own.
+    scheduler : str, optional
+        Address of a Dask scheduler; without it, a cluster is started on this machine.
     progress : callable, optional
         Called with each run once it is stored.
 
@@ -53,12 +60,20 @@ def run(
     StoreError
         If it is damaged, or no store at all.
     """
+    if engine not in ("local", "dask"):
+        raise unknown_name("engine", engine, ("local", "dask"))
+    if scheduler is not None and (engine != "dask" or jobs is not None):
+        raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
     workers = (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
+    if engine == "dask":
+        played = partial(engines.on_dask, workers=workers, scheduler=scheduler)
+    else:
+        played = partial(engines.on_processes, workers=workers)
     with _opened(experiment, Path(path)) as store:
         done = store.done()
         chunks = list(_chunks(experiment, done))
         many = 0
-        for finished in _played(chunks, workers):
+        for finished in played(play, chunks):
             store.add_many(finished)
             many += len(finished)
             for one in finished:
@@ -91,22 +106,6 @@ def _chunks(experiment: Experiment, done: set[str]) -> Iterator[list[Task]]:
     for (_, _, horizon), tasks in groupby(left, key=lambda task: (task.problem, task.agent, task.horizon)):
         while chunk := list(islice(tasks, max(1, CHUNK_ROUNDS // horizon))):
             yield chunk
-
-
-def _played(chunks: list[list[Task]], workers: int) -> Iterator[list[FinishedRun]]:
-    """Yield the finished runs of each chunk, in the order in which they end."""
-    if workers == 1 or len(chunks) <= 1:
-        yield from map(play, chunks)
-        return
-    # Spawned workers hold no lock, thread or open file of this process.
-    with ProcessPoolExecutor(min(workers, len(chunks)), mp_context=get_context("spawn")) as pool:
-        waiting = iter(chunks)
-        pending: set[Future[list[FinishedRun]]] = {pool.submit(play, chunk) for chunk in islice(waiting, 2 * workers)}
-        while pending:
-            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-            pending |= {pool.submit(play, chunk) for chunk in islice(waiting, len(ended))}
-            for future in ended:
-                yield future.result()
 
 
 def play(tasks: list[Task]) -> list[FinishedRun]:

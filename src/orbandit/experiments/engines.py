@@ -1,0 +1,59 @@
+"""Engines: who plays chunks of runs. Each yields what a chunk gave, in the order in which chunks end.
+
+A chunk is played by a pure function, so that one may be played again after a worker was lost, and nothing changes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
+from importlib import import_module
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from orbandit.errors import MissingExtraError
+
+Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
+
+LOST = 10
+"""So many workers may be lost with a chunk before it is blamed for that."""
+
+
+def on_processes(play: Callable[[Chunk], Result], chunks: Sequence[Chunk], workers: int) -> Iterator[Result]:
+    """Play on processes of this machine; with one worker, in this process."""
+    if workers == 1 or len(chunks) <= 1:
+        yield from map(play, chunks)
+        return
+    # Spawned workers hold no lock, thread or open file of this process.
+    with ProcessPoolExecutor(min(workers, len(chunks)), mp_context=get_context("spawn")) as pool:
+        waiting = iter(chunks)
+        pending: set[Future[Result]] = {pool.submit(play, chunk) for chunk in islice(waiting, 2 * workers)}
+        while pending:
+            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+            pending |= {pool.submit(play, chunk) for chunk in islice(waiting, len(ended))}
+            for future in ended:
+                yield future.result()
+
+
+def on_dask(
+    play: Callable[[Chunk], Result], chunks: Sequence[Chunk], workers: int, scheduler: str | None
+) -> Iterator[Result]:
+    """Play on the workers of a Dask cluster: that of a scheduler, or one started on this machine for the purpose."""
+    try:
+        dask, distributed = import_module("dask"), import_module("distributed")
+    except ImportError as error:
+        raise MissingExtraError("the engine dask needs dask.distributed: pip install 'orbandit[cluster]'.") from error
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": LOST}))
+        place: Any = scheduler
+        if scheduler is None:
+            place = stack.enter_context(
+                distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            )
+        client = stack.enter_context(distributed.Client(place))
+        # A lost chunk is played again, and an old result never passes for a new one.
+        futures = [client.submit(play, chunk, pure=False, retries=LOST) for chunk in chunks]
+        for future, result in distributed.as_completed(futures, with_results=True):
+            future.release()
+            yield result

@@ -3,10 +3,15 @@
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orbandit as ob
+
+if TYPE_CHECKING:
+    from orbandit.experiments.spec import Experiment
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -97,9 +102,9 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Play what is left of an experiment, with a bar on a terminal and a line at the end."""
+    """Play what is left of an experiment; on a terminal with a bar for each problem and agent, else with lines."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from orbandit.experiments.finished import FinishedRun
     from orbandit.experiments.run import missing, run
@@ -107,24 +112,39 @@ def _run(arguments: argparse.Namespace) -> int:
 
     experiment = read(arguments.file)
     out = arguments.out or arguments.file.with_suffix(".db")
-    if arguments.dry_run:
-        plan = experiment.plan()
-        for row in plan:
-            horizons = ", ".join(f"{n:,}" for n in row.horizons)
-            print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.seeds} seeds")
-        rounds = sum(row.rounds for row in plan)
-        print(f"{len(experiment):,} runs, {rounds:,} rounds, {missing(experiment, out):,} runs left; results: {out}")
-        return 0
     left = missing(experiment, out)
+    if arguments.dry_run:
+        _show_plan(experiment, len(left), out)
+        return 0
     if not left:
         print(f"nothing left to play: {len(experiment):,} of {len(experiment):,} runs are in {out}")
         return 0
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(experiment.name, total=left)
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rounds"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        begun = time.perf_counter()
+        lines = {
+            (row.problem, row.agent): bar.add_task(f"{row.problem}: {row.agent}", total=row.rounds, rate="")
+            for row in experiment.plan()
+        }
+        for row in experiment.plan():
+            open_rounds = sum(task.horizon for task in left if (task.problem, task.agent) == (row.problem, row.agent))
+            bar.update(lines[row.problem, row.agent], completed=row.rounds - open_rounds)
+        done = dict.fromkeys(lines, 0)
 
         def stored(one: FinishedRun) -> None:
-            bar.update(task, advance=1, description=f"{one.problem}: {one.agent}")
+            pair = (one.problem, one.agent)
+            done[pair] += one.horizon
+            speed = f"{sum(done.values()) / (time.perf_counter() - begun):,.0f} rounds/s in all"
+            bar.update(lines[pair], advance=one.horizon, rate=speed)
+            if not console.is_terminal:  # a line for each run, for logs
+                print(f"{one.problem}: {one.agent}; n = {one.horizon:,}, seed {one.seed}; {speed}", flush=True)
 
         played = run(
             experiment,
@@ -136,6 +156,15 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     print(f"played {played:,} runs; {len(experiment):,} of {len(experiment):,} runs are in {out}")
     return 0
+
+
+def _show_plan(experiment: "Experiment", left: int, out: Path) -> None:
+    plan = experiment.plan()
+    for row in plan:
+        horizons = ", ".join(f"{n:,}" for n in row.horizons)
+        print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.seeds} seeds")
+    rounds = sum(row.rounds for row in plan)
+    print(f"{len(experiment):,} runs, {rounds:,} rounds, {left:,} runs left; results: {out}")
 
 
 def _export(arguments: argparse.Namespace) -> int:

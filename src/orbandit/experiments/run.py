@@ -70,8 +70,7 @@ def run(
     else:
         played = partial(engines.on_processes, workers=workers)
     with _opened(experiment, Path(path)) as store:
-        done = store.done()
-        chunks = list(_chunks(experiment, done))
+        chunks = list(_chunks(experiment, store.done()))
         many = 0
         for finished in played(play, chunks):
             store.add_many(finished)
@@ -82,13 +81,13 @@ def run(
     return many
 
 
-def missing(experiment: Experiment, path: str | os.PathLike[str]) -> int:
-    """Return how many runs of an experiment are still to be played."""
-    if not Path(path).exists():
-        return len(experiment)
-    with Store.open(path, write=False) as store:
-        done = store.done()
-    return sum(run_key(task.parameters) not in done for task in experiment.tasks())
+def missing(experiment: Experiment, path: str | os.PathLike[str]) -> list[Task]:
+    """Return the runs of an experiment that are still to be played."""
+    done: set[str] = set()
+    if Path(path).exists():
+        with Store.open(path, write=False) as store:
+            done = store.done()
+    return [task for task in experiment.tasks() if run_key(task.parameters) not in done]
 
 
 def _opened(experiment: Experiment, path: Path) -> Store:

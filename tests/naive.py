@@ -338,3 +338,14 @@ class OrbitTree:
                 if (distance := np.linalg.norm(self.place(cell) - self.place(other))) > 0:
                     slopes.append(change / distance)
         self.scale = max(slopes)
+
+
+def bump(x, p, length_scale):
+    """The Matern-5/2 kernel, as it is written down."""
+    r = math.dist(x, p)
+    u = math.sqrt(5) * r / length_scale
+    return (1 + u + 5 * r**2 / (3 * length_scale**2)) * math.exp(-u)
+
+
+def bump_sum(x, places, weights, length_scale):
+    return sum(w * bump(x, p, length_scale) for p, w in zip(places, weights, strict=True))

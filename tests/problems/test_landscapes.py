@@ -6,7 +6,7 @@ import pytest
 import orbandit as ob
 from cases import G, S
 from orbandit.errors import InputError
-from orbandit.problems.landscapes import generic_point
+from orbandit.problems.landscapes import well_moved_point
 
 P = ob.problems
 
@@ -64,7 +64,7 @@ def test_the_classic_formula_at_the_folded_offset(kind):
 def test_default_peaks_are_moved_by_the_group_and_differ_by_seed():
     for make in SETTINGS.values():
         space, group = make()
-        points = np.array([generic_point(space, group, seed) for seed in range(6)])
+        points = np.array([well_moved_point(space, group, seed) for seed in range(6)])
         assert len(np.unique(points.round(9), axis=0)) == 6
         assert space.contains(points).all()
         if group is not None:

@@ -70,7 +70,7 @@ def run(
     else:
         played = partial(engines.on_processes, workers=workers)
     with _opened(experiment, Path(path)) as store:
-        chunks = list(_chunks(experiment, store.done()))
+        chunks = list(_chunks(_left(experiment, store.done())))
         many = 0
         for finished in played(play, chunks):
             store.add_many(finished)
@@ -87,6 +87,10 @@ def missing(experiment: Experiment, path: str | os.PathLike[str]) -> list[Task]:
     if Path(path).exists():
         with Store.open(path, write=False) as store:
             done = store.done()
+    return _left(experiment, done)
+
+
+def _left(experiment: Experiment, done: set[str]) -> list[Task]:
     return [task for task in experiment.tasks() if run_key(task.parameters) not in done]
 
 
@@ -99,9 +103,8 @@ def _opened(experiment: Experiment, path: Path) -> Store:
     return Store.open(path)
 
 
-def _chunks(experiment: Experiment, done: set[str]) -> Iterator[list[Task]]:
+def _chunks(left: list[Task]) -> Iterator[list[Task]]:
     """Yield what is to be played: some seeds of one problem, agent and horizon at a time."""
-    left = (task for task in experiment.tasks() if run_key(task.parameters) not in done)
     for (_, _, horizon), tasks in groupby(left, key=lambda task: (task.problem, task.agent, task.horizon)):
         while chunk := list(islice(tasks, max(1, CHUNK_ROUNDS // horizon))):
             yield chunk

@@ -43,7 +43,7 @@ class Problem(ABC):
         if not isinstance(noise, Noise | None):
             raise InputTypeError(f"`noise` must be one of ob.problems, Bernoulli() say, but got {noise!r}.")
         if noise is None and type(self)._draw is Problem._draw:
-            raise InputTypeError(f"{type(self).__name__} draws no rewards of its own; pass a `noise`.")
+            raise self._no_draws()
         if self._is_unit and noise is not None and tuple(noise.reward_range) != (0.0, 1.0):
             raise InputError(
                 f"means of {type(self).__name__} lie in [0, 1], but {noise!r} has another range; leave out its "
@@ -139,4 +139,7 @@ class Problem(ABC):
 
     def _draw(self, points: Array, rng: np.random.Generator) -> Array:
         """Draw a reward for each point of a batch (m, dim) in the problem's own way; called if it has no noise."""
-        raise NotImplementedError
+        raise self._no_draws()
+
+    def _no_draws(self) -> InputTypeError:
+        return InputTypeError(f"{type(self).__name__} draws no rewards of its own; pass a `noise`.")

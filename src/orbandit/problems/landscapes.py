@@ -47,7 +47,7 @@ class Landscape(Problem):
                 f"{group!r}; use Cone or GaussianProcess with it."
             )
         draw = as_count(seed, "seed", minimum=0)
-        self._peak = frozen(generic_point(space, group, draw) if peak is None else as_point(peak, space.dim, "peak"))
+        self._peak = frozen(well_moved_point(space, group, draw) if peak is None else as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak, tol=space._tolerance):
             raise InputError(f"`peak` must lie in {space!r}, but got {self._peak.tolist()}.")
         self._width = as_positive(self._classic_width if width is None else width, "width")
@@ -213,7 +213,7 @@ class Griewank(Landscape):
         return float(self._reach / 2000 + np.sqrt((1 / np.arange(1, self.space.dim + 1)).sum()))
 
 
-def generic_point(space: Space, group: Group | None, seed: int) -> Array:
+def well_moved_point(space: Space, group: Group | None, seed: int) -> Array:
     """Return a point of the space that the group moves well, drawn by the seed: neither on a wall nor in the middle.
 
     Of 32 points it is the one whose least way, to an image of its own under a generator or to the middle, is the upper

@@ -30,6 +30,7 @@ def make_run(seed, /, **changes):
         "checkpoints": checkpoints,
         "regret": np.cumsum(rng.random(len(checkpoints))),
         "seconds": float(rng.random()),
+        "plays": rng.normal(size=(seed % 5, 2)),
     }
     return FinishedRun(**(fields | changes))
 

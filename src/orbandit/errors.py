@@ -61,7 +61,7 @@ class MissingExtraError(OrbanditError, ImportError):
 
 
 class StoreError(OrbanditError, ValueError):
-    """A file of results is missing, foreign, damaged, locked or of a newer format; it is left as it was."""
+    """A file of results is missing, foreign, damaged, locked or of another format; it is left as it was."""
 
 
 class SpecError(OrbanditError, ValueError):

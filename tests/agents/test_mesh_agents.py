@@ -143,11 +143,12 @@ def test_whole_runs_play_as_on_paper(kind, place):
     else:
         twin = naive.SharedUCB(sees, 2 * math.log(n))
     means, draws = 0.1 + 0.8 * (distances[0] < 0.3), np.random.default_rng(1).random(n)
-    played = agent._play(lambda batch: means, draws)
+    played, kept = agent._play(lambda batch: means, draws, np.arange(n))
     rounds = n if kind is A.UniformMesh or len(points) < 60 else 800
     for t in range(rounds):
         arm = twin.ask()
         assert played[t] == means[arm]
+        assert (kept[t] == points[arm]).all()
         twin.tell(arm, float(draws[t] < means[arm]))
     if rounds == n:
         np.testing.assert_array_equal(agent._table.stats[:, SUM], twin.sums)
@@ -190,7 +191,7 @@ def test_lists_made_on_first_play_change_nothing(monkeypatch):
     assert len(later._lists.unlisted()) == later.n_arms
     cone = ob.problems.Cone(CUBE, G.Symmetric(3), peak=[0.9, 0.2, 0.6])
     draws = np.random.default_rng(0).random(5000)
-    np.testing.assert_array_equal(at_once._play(cone.mean, draws), later._play(cone.mean, draws))
+    np.testing.assert_array_equal(at_once._play(cone.mean, draws)[0], later._play(cone.mean, draws)[0])
     np.testing.assert_array_equal(at_once.counts(), later.counts())
 
 

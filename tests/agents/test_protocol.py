@@ -259,13 +259,15 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
             agent.tell(point, 0.5)
         agent.ask_batch(3)
     draws = np.random.default_rng(2).random(400)
-    means = []
+    points, means = [], []
     for draw in draws:
-        point = by_hand.ask()
-        means.append(mean_at(by_hand, point))
-        by_hand.tell(point, float(draw < means[-1]))
-    played = compiled._play(lambda points: np.array([mean_at(compiled, p) for p in points]), draws)
+        points.append(by_hand.ask())
+        means.append(mean_at(by_hand, points[-1]))
+        by_hand.tell(points[-1], float(draw < means[-1]))
+    keep = [0, 1, *range(5, 390, 7), 398, 399]  # across the ends of epochs, where the arms change
+    played, kept = compiled._play(lambda points: np.array([mean_at(compiled, p) for p in points]), draws, keep)
     np.testing.assert_allclose(played, means, rtol=1e-12)  # points made many at a time may differ in their last bit
+    np.testing.assert_array_equal(kept, [points[t] for t in keep])
     assert state(compiled) == state(by_hand)
 
 
@@ -274,7 +276,7 @@ def test_it_earns_more_than_uniform_play(name):
     rounds = 400_000 if name.startswith("elimination") else 40_000  # it plays evenly until it may drop arms
     agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)
     means = means_at(agent, any_points(agent, 4000, 0))
-    played = agent._play(lambda points: means_at(agent, points), draws)
+    played, _ = agent._play(lambda points: means_at(agent, points), draws)
     assert played.mean() > np.mean(means) + 0.02
     assert mean_at(agent, agent.recommend()) > np.mean(means)
 

@@ -35,10 +35,11 @@ def test_it_plays_the_published_algorithm(place):
     twin = naive.Zooming(lipschitz * distances, 2 * math.log(n))
     means = np.clip(0.9 - 0.5 * distances[-1], 0.05, 1.0)
     draws = np.random.default_rng(2).random(n)
-    played = agent._play(lambda batch: means, draws)
+    played, kept = agent._play(lambda batch: means, draws, np.arange(n))
     for t in range(n):
         arm = twin.ask()
         assert played[t] == means[arm]
+        assert (kept[t] == points[arm]).all()
         twin.tell(arm, float(draws[t] < means[arm]))
     twin.ask()
     assert sorted(twin.active) == np.flatnonzero(agent._table.alive).tolist()

@@ -1,12 +1,13 @@
 """Finished runs: what is refused, what makes two of them equal, and keys that depend on nothing but the content."""
 
 import pickle
+import struct
 
 import numpy as np
 import pytest
 
 from orbandit.errors import InputError, InputTypeError, OrbanditError
-from orbandit.experiments.finished import run_key
+from orbandit.experiments.finished import FIELDS, FinishedRun, run_key, seal
 from store_cases import make_run
 
 
@@ -18,9 +19,16 @@ def test_runs_are_equal_only_to_the_last_bit():
     assert run != make_run(5, regret=np.nextafter(run.regret, 0))
     assert make_run(5, regret=run.regret * 0.0) != make_run(5, regret=run.regret * -0.0)
     assert run != make_run(5, seconds=2.0)
+    played = make_run(5, plays=[[1.0, 2.0], [3.0, 4.0]])
+    assert played == make_run(5, plays=np.array([[1, 2], [3, 4]]))
+    for other in ([[1.0, 2.0], [4.0, 3.0]], [[1.0, 2.0, 3.0, 4.0]], [[1.0], [2.0], [3.0], [4.0]], np.empty((0, 2))):
+        assert played != make_run(5, plays=other)
+    assert pickle.loads(pickle.dumps(played)) == played
     assert run != "run"
     with pytest.raises(ValueError, match="read-only"):
         run.regret[0] = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        played.plays[0] = 0.0
 
 
 @pytest.mark.parametrize(
@@ -45,11 +53,34 @@ def test_runs_are_equal_only_to_the_last_bit():
         ({"checkpoints": [1], "regret": [np.nan]}, "`regret` must be finite"),
         ({"seconds": -1.0}, "`seconds >= 0`"),
         ({"seconds": np.inf}, "`seconds` must be finite"),
+        ({"plays": [[0.0, np.nan]]}, "`plays` must be finite"),
+        ({"plays": [0.0, 1.0]}, r"`plays` must have shape \(m, d\)"),
+        ({"plays": np.empty((2, 0))}, r"`plays` must have shape \(m, d\)"),
+        ({"plays": np.zeros((1001, 2))}, "at most one for each of 1000 rounds"),
+        ({"plays": "here"}, "`plays` must be real numbers"),
     ],
 )
 def test_a_run_that_makes_no_sense_is_refused(changes, match):
     with pytest.raises(OrbanditError, match=match):
         make_run(1, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"plays": struct.pack("<2d", 0.0, np.inf), "dim": 2}, "`plays` must be finite"),
+        ({"plays": struct.pack("<3d", 1.0, 2.0, 3.0), "dim": 2}, "reshape"),
+        ({"plays": struct.pack("<2d", 0.0, 0.0), "dim": 0}, "reshape"),
+        ({"plays": struct.pack("<2d", 0.0, 0.0), "dim": -1}, "`dim >= 0`"),
+        ({"plays": b"123"}, "buffer size"),
+        ({"dim": "two"}, "`dim` must be an integer"),
+    ],
+)
+def test_a_row_whose_plays_make_no_sense_is_refused(changes, match):
+    *names, _ = FIELDS.split(", ")
+    row = dict(zip(names, make_run(6).row()[:-1], strict=True)) | changes
+    with pytest.raises((ValueError, TypeError), match=match):
+        FinishedRun.from_row((*row.values(), seal(row.values())))
 
 
 def test_key_is_that_of_the_content():

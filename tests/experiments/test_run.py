@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, StoreError
-from orbandit.experiments.run import missing, run
+from orbandit.experiments.run import PICTURED, PLAYS, missing, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 
@@ -34,6 +34,19 @@ group = [true, false]
 
 [[agent]]
 class = "UniformMesh"
+"""
+
+
+SPACE = """
+horizons = [50]
+seeds = 1
+[[problem]]
+class = "Cone"
+space = {{ class = "Ball", dim = {dim} }}
+group = {{ class = "Symmetric", dim = {dim} }}
+peak = {peak}
+[[agent]]
+class = "OrbitTree"
 """
 
 
@@ -59,8 +72,21 @@ def test_all_runs_are_played_once_and_as_simulate_plays_them(file, tmp_path):
     with Store.open(path, write=False) as store:
         stored = {(one.agent, one.horizon, one.seed): one for one in store.runs()}
     cone = experiment.build_problem("Cone")
-    runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False)
+    runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False, plays=PLAYS)
     np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].regret, runs.regret[0])
+    np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].plays, runs.plays[0])
+    assert {one.plays.shape for one in stored.values()} == {(PLAYS, 2)}
+
+
+def test_points_are_kept_where_they_can_be_pictured(file, tmp_path):
+    file.write_text(SPACE.format(dim=PICTURED, peak=[0.1] * PICTURED))
+    run(read(file), tmp_path / "few.db", jobs=1)
+    file.write_text(SPACE.format(dim=PICTURED + 1, peak=[0.1] * (PICTURED + 1)))
+    run(read(file), tmp_path / "many.db", jobs=1)
+    for name, shape in (("few", (50, PICTURED)), ("many", (0, PICTURED + 1))):
+        with Store.open(tmp_path / f"{name}.db", write=False) as store:
+            (one,) = store.runs()
+        assert one.plays.shape == shape
 
 
 def test_processes_and_interruptions_change_nothing(file, tmp_path):

@@ -1,11 +1,13 @@
 """simulate: regret by hand, the same whatever the threads, and agents from elsewhere."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
-from orbandit.experiments.simulate import CHUNK, log_spaced
+from orbandit.experiments.simulate import CHUNK, evenly_spaced, log_spaced
 
 SPACE, GROUP = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
 CONE = ob.problems.Cone(SPACE, GROUP, peak=[0.9, 0.3])
@@ -48,6 +50,40 @@ def test_chunks_leave_no_trace():
     assert (steps <= CONE.optimum + 1e-12).all()
 
 
+def asked(kind, horizon, seed):
+    """The points that asking and telling gives with the streams of a run."""
+    own, noise = np.random.SeedSequence(seed).spawn(2)
+    agent, rng = kind(SPACE, GROUP, horizon=horizon, seed=own), np.random.default_rng(noise)
+    points = []
+    for _ in range(horizon):
+        points.append(agent.ask())
+        agent.tell(points[-1], float(CONE.sample(points[-1], rng)))
+    return np.array(points)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, ob.agents.Zooming, ob.agents.HOO, ob.agents.OrbitTree])
+@pytest.mark.parametrize("chunk", [97, CHUNK])
+def test_plays_are_those_of_asking_and_telling(kind, chunk, monkeypatch):
+    horizon = 500
+    expected = np.array([asked(kind, horizon, seed) for seed in (3, 8)])
+    monkeypatch.setattr(import_module("orbandit.experiments.simulate"), "CHUNK", chunk)
+    plain = ob.simulate(kind, CONE, horizon, seeds=[3, 8])
+    assert plain.plays.shape == (2, 0, 2)
+    for many in (1, 7, 333, horizon, horizon + 1, 10**15):
+        runs = ob.simulate(kind, CONE, horizon, seeds=[3, 8], plays=many)
+        rounds = [i * horizon // min(many, horizon) for i in range(1, min(many, horizon) + 1)]
+        np.testing.assert_array_equal(runs.plays, expected[:, np.array(rounds) - 1])
+        np.testing.assert_array_equal(runs.regret, plain.regret)
+
+
+def test_plays_are_evenly_spaced_whatever_the_horizon():
+    for horizon, many in ((1, 1), (1, 9), (10, 3), (10, 0), (10**15, 12345), (7, 7)):
+        rounds = evenly_spaced(horizon, many)
+        assert rounds.tolist() == [i * horizon // len(rounds) for i in range(1, len(rounds) + 1)]
+        assert len(rounds) == min(horizon, many)
+        assert (np.diff(rounds) > 0).all()
+
+
 class AtRandom:
     """An agent from elsewhere."""
 
@@ -71,10 +107,11 @@ def test_agents_from_elsewhere_ask_and_tell():
         made.append(AtRandom(seed))
         return made[-1]
 
-    runs = ob.simulate(make, CONE, 400, seeds=3, jobs=1)
+    runs = ob.simulate(make, CONE, 400, seeds=3, jobs=1, plays=100)
     assert runs.regret.shape == (3, len(runs.checkpoints))
-    for agent, regret in zip(made, runs.regret, strict=True):
+    for agent, regret, plays in zip(made, runs.regret, runs.plays, strict=True):
         assert len(agent.told) == 400
+        np.testing.assert_array_equal(plays, [point for point, _ in agent.told[3::4]])
         gaps = CONE.optimum - CONE.mean(np.array([point for point, _ in agent.told]))
         np.testing.assert_allclose(np.cumsum(gaps)[runs.checkpoints - 1], regret)
         assert {reward for _, reward in agent.told} == {0.0, 1.0}
@@ -110,7 +147,10 @@ def test_arms_by_index_run_on_any_means():
     def make(problem, horizon, seed):
         return ob.agents.UCB1(4, horizon=horizon, seed=seed)
 
-    runs = ob.simulate(make, Machines(), 20_000, seeds=2)
+    assert ob.simulate(make, Machines(), 20_000, seeds=2).plays.shape == (2, 0, 1)
+    runs = ob.simulate(make, Machines(), 20_000, seeds=2, plays=50)
+    assert runs.plays.shape == (2, 50, 1)
+    assert (runs.plays[:, -20:] == 1).mean() > 0.8
     assert runs.regret[:, -1].max() < 0.1 * 20_000 * 0.3
 
 
@@ -126,7 +166,16 @@ def test_checkpoints_are_evenly_spaced_in_their_logarithm(horizon):
 
 
 def test_bad_input_is_refused():
-    for arguments in ({"horizon": 0}, {"horizon": 1.5}, {"seeds": 0}, {"seeds": []}, {"seeds": [-1]}, {"jobs": 0}):
+    for arguments in (
+        {"horizon": 0},
+        {"horizon": 1.5},
+        {"seeds": 0},
+        {"seeds": []},
+        {"seeds": [-1]},
+        {"jobs": 0},
+        {"plays": -1},
+        {"plays": 2.5},
+    ):
         with pytest.raises((InputError, InputTypeError)):
             ob.simulate(**{"agent": ob.agents.UniformMesh, "problem": CONE, "horizon": 10, **arguments})
     with pytest.raises(InputTypeError, match="agent"):

@@ -14,6 +14,7 @@ import pytest
 
 from orbandit.errors import InputError, InputTypeError, MissingExtraError, StoreError
 from orbandit.experiments import store as store_module
+from orbandit.experiments.finished import FIELDS, seal
 from orbandit.experiments.store import COLUMNS, Store, export, load
 from store_cases import SPEC, make_run, raw
 
@@ -34,7 +35,10 @@ def filled(path):
 
 def test_round_trip_to_the_last_bit(path):
     odd = np.array([-0.0, 5e-324, 0.1, 1 / 3, 1.7976931348623157e308])
-    run = make_run(3, checkpoints=[1, 2, 50, 99, 100], regret=odd, seconds=1e-9, horizon=2**63 - 1, problem="Σ \n'\"")
+    places = np.array([[-0.0, 5e-324, 0.1], [1 / 3, 1.7976931348623157e308, -2.0]])
+    run = make_run(
+        3, checkpoints=[1, 2, 50, 99, 100], regret=odd, seconds=1e-9, horizon=2**63 - 1, problem="Σ \n'\"", plays=places
+    )
     others = [make_run(seed) for seed in range(7) if seed != 3]
     with Store.create(path, SPEC) as store:
         assert store.add_many(others) == 6
@@ -50,6 +54,8 @@ def test_round_trip_to_the_last_bit(path):
         assert again.regret.dtype == np.float64
         assert again.checkpoints.dtype == np.int64
         assert again.checkpoints.tolist() == [1, 2, 50, 99, 100]
+        assert again.plays.tobytes() == places.tobytes()
+        assert again.plays.shape == (2, 3)
         assert (again.parameters, again.seconds, again.problem) == (run.parameters, 1e-9, "Σ \n'\"")
     assert os.listdir(path.parent) == [path.name]  # one plain file is left
 
@@ -88,6 +94,10 @@ def test_order_and_digest_do_not_depend_on_the_order_of_adding(tmp_path):
         store.add_many(runs[:-1])
         store.add(make_run(29, regret=np.nextafter(runs[-1].regret, 0)))
         assert store.digest() not in digests
+    for name, plays in (("e", np.nextafter(runs[-1].plays, 0)), ("f", runs[-1].plays.reshape(2, 4))):
+        with Store.create(tmp_path / name, {}) as store:
+            store.add_many([*runs[:-1], make_run(29, plays=plays)])
+            assert store.digest() not in digests
 
 
 def foreign_files(folder):
@@ -109,8 +119,12 @@ def foreign_files(folder):
     yield "noise inside", data[:9000] + noise + data[14000:], "restore it"
     newer = folder / "newer.db"
     newer.write_bytes(data)
-    raw(newer, "PRAGMA user_version = 2", "ALTER TABLE runs ADD COLUMN more")
+    raw(newer, "PRAGMA user_version = 3", "ALTER TABLE runs ADD COLUMN more")
     yield "newer", newer.read_bytes(), "upgrade orbandit"
+    older = folder / "older.db"
+    older.write_bytes(data)
+    raw(older, "PRAGMA user_version = 1", "ALTER TABLE runs DROP COLUMN plays", "ALTER TABLE runs DROP COLUMN dim")
+    yield "older", older.read_bytes(), "older orbandit.*play it again"
     for name, statement in {
         "no version": "PRAGMA user_version = 0",
         "a trigger": "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
@@ -138,7 +152,7 @@ def test_foreign_and_damaged_files_are_refused_and_left_alone(tmp_path):
             Store.create(target, SPEC)
         assert target.read_bytes() == data, name
         count += 1
-    assert count == 19
+    assert count == 20
 
 
 def test_paths_that_hold_no_store(tmp_path, filled):
@@ -190,6 +204,9 @@ def test_a_store_without_hard_links(path, monkeypatch):
         "agent = cast(x'ff' AS TEXT)",
         "problem = x'00'",
         "seconds = -1.0",
+        "dim = 1",
+        "plays = substr(plays, 9)",
+        "plays = ''",
         "parameters = '{}'",
         "parameters = 'no json'",
         "seal = x''",
@@ -211,11 +228,9 @@ def test_a_row_that_was_tampered_with_is_reported(filled, change):
 
 def test_values_are_checked_behind_a_matching_checksum(filled):
     run = make_run(6)
-    values = list(run.row()[:-1])
-    values[-1] = struct.pack("<d", np.nan) * len(run.regret)
-    raw(
-        filled, ("UPDATE runs SET regret = ?, seal = ? WHERE key = ?", (values[-1], store_module.seal(values), run.key))
-    )
+    row, wrong = dict(zip(FIELDS.split(", "), run.row(), strict=True)), struct.pack("<d", np.nan) * len(run.regret)
+    mark = seal([*(row | {"regret": wrong}).values()][:-1])
+    raw(filled, ("UPDATE runs SET regret = ?, seal = ? WHERE key = ?", (wrong, mark, run.key)))
     with Store.open(filled) as store, pytest.raises(StoreError, match=f"{run.key}.*`regret` must be finite"):
         list(store.runs())
 

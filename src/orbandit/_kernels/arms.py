@@ -122,11 +122,11 @@ def play(
     span: float,
     rule: int,
     width: float,
-    played: FloatArray,
+    played: IndexArray,
 ) -> int:
     """Play a round for each draw, a number in [0, 1): the reward is 1 if it is below the mean of the arm, or 0.
 
-    Rewards are scaled by (reward - low) / span. The means of the arms played go to `played`.
+    Rewards are scaled by (reward - low) / span. The arms played go to `played`.
     """
     root = levels[-2]
     for t in range(len(draws)):
@@ -134,7 +134,7 @@ def play(
         mean = means[arm]
         reward = ((1.0 if draws[t] < mean else 0.0) - low) / span
         observe_own(stats, keys, heads, levels, arm, reward, 0.0, rule, width)
-        played[t] = mean
+        played[t] = arm
     return len(draws)
 
 
@@ -154,7 +154,7 @@ def play_sharing(
     rule: int,
     width: float,
     quota: float,
-    played: FloatArray,
+    played: IndexArray,
 ) -> int:
     """Play as `play` does, with every reward observed by the neighbours pool[starts[arm]:][:sizes[arm]] of the arm.
 
@@ -170,7 +170,7 @@ def play_sharing(
         reward = ((1.0 if draws[t] < mean else 0.0) - low) / span
         arms = pool[starts[arm] : starts[arm] + sizes[arm]]
         observe(stats, keys, heads, levels, arms, arm, reward, 0.0, rule, width)
-        played[t] = mean
+        played[t] = arm
         if rule == LEAST and -keys[root] >= quota:
             return t + 1
     return len(draws)

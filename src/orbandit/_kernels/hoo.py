@@ -119,9 +119,9 @@ def play_hoo(
     draws: FloatArray,
     low: float,
     span: float,
-    played: FloatArray,
+    played: IndexArray,
 ) -> int:
-    """Play a Bernoulli round for each draw, until cells must be made; return how many were played."""
+    """Play a Bernoulli round for each draw, until cells must be made; return how many. The cells go to `played`."""
     for t in range(len(draws)):
         node = follow(bounds, stats, children, depths, prefers, limit)
         if node < 0:
@@ -129,5 +129,5 @@ def play_hoo(
         mean = means[node]
         reward = ((1.0 if draws[t] < mean else 0.0) - low) / span
         add(node, reward, 1.0, 0.0, bounds, stats, children, parents, depths, widths, width, limit)
-        played[t] = mean
+        played[t] = node
     return len(draws)

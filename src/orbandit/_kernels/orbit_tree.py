@@ -10,7 +10,7 @@ less than a few percent do not count as changes.
 
 import numpy as np
 
-from orbandit._kernels.compiled import FloatArray, compiled
+from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.kriging import (
     ALPHA,
     BATCH,
@@ -296,14 +296,14 @@ def learn_scale(tree: Tree) -> None:
 
 @compiled
 def play_tree(
-    tree: Tree, deepest: int, means: FloatArray, draws: FloatArray, low: float, span: float, played: FloatArray
+    tree: Tree, deepest: int, means: FloatArray, draws: FloatArray, low: float, span: float, played: IndexArray
 ) -> int:
-    """Play a Bernoulli round for each draw, until cells must be made; return how many were played."""
+    """Play a Bernoulli round for each draw, until cells must be made; return how many. The cells go to `played`."""
     for t in range(len(draws)):
         node = choose(tree, deepest)
         if node < 0:
             return t
         reward = ((1.0 if draws[t] < means[node] else 0.0) - low) / span
         observe(tree, node, tree.centers[node], reward, 0.0, 0.0)
-        played[t] = means[node]
+        played[t] = node
     return len(draws)

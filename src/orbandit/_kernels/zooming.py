@@ -42,16 +42,19 @@ def play_zooming(
     span: float,
     rule: int,
     width: float,
-    played: FloatArray,
+    played: IndexArray,
 ) -> int:
-    """Play a Bernoulli round for each draw, until one leaves a candidate uncovered; return how many were played."""
+    """Play a Bernoulli round for each draw, until one leaves a candidate uncovered; return how many were played.
+
+    The arms played go to `played`.
+    """
     root = levels[-2]
     for t in range(len(draws)):
         arm = heads[root]
         mean = means[arm]
         reward = ((1.0 if draws[t] < mean else 0.0) - low) / span
         observe_own(stats, keys, heads, levels, arm, reward, 0.0, rule, width)
-        played[t] = mean
+        played[t] = arm
         radius = np.sqrt(width / (stats[arm, COUNT] + 1.0))
         if shrink(rows[arm], radius, ranked, distances, edges, covers):
             return t + 1

@@ -27,6 +27,9 @@ Seed = RandomLike | None
 Means = Callable[[npt.NDArray[Any]], Array]
 """Returns the mean rewards of a batch of points, or of arms."""
 
+Handles = npt.NDArray[np.int64]
+"""The numbers of arms or cells."""
+
 ELSEWHERE = -1
 """The handle of a point that was not asked for, or of arms that are no more."""
 
@@ -189,33 +192,49 @@ class Agent(ABC):
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         """Add to the pending observations of what an ask will inform."""
 
+    def _prepare(self) -> None:  # noqa: B027 - a hook that few agents need
+        """See to it that the next round can be played."""
+
     @abstractmethod
-    def _play_some(self, mean: Means, draws: Array) -> Array:
-        """Play rounds in a compiled loop, as `_play` does, until something is due; return the means played."""
+    def _known_means(self, mean: Means) -> Array:
+        """Return the means of all arms or cells there are, by their handles."""
+
+    @abstractmethod
+    def _play_some(self, means: Array, draws: Array) -> Handles:
+        """Play rounds in a compiled loop, as `_play` does, until something is due; return what was played."""
 
     @abstractmethod
     def _next_epoch(self) -> None:
         """Take up the new horizon `_goal`, keeping all observations."""
 
-    def _play(self, mean: Means, draws: Array) -> Array:
-        """Play one Bernoulli round for each draw, compiled; return the means of the points played.
+    def _play(self, mean: Means, draws: Array, keep: Sequence[int] | Handles = ()) -> tuple[Array, list[Any]]:
+        """Play one Bernoulli round for each draw, compiled; return the means of the points played, and some points.
 
-        The reward is 1 if the draw is below the mean. The same as asking and telling that many times.
+        The reward is 1 if the draw is below the mean. The same as asking and telling that many times. The points are
+        those of the draws whose indices are in `keep`, ascending: as `ask` would have returned them.
         """
         self._settle()
-        played = np.empty(len(draws))
+        played, kept = np.empty(len(draws)), np.asarray(keep, dtype=np.int64)
+        points: list[Any] = []
         done = 0
         while True:
             stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
-            some = self._play_some(mean, draws[done:stop])
-            played[done : done + len(some)] = some
+            self._prepare()
+            known = self._known_means(mean)
+            some = self._play_some(known, draws[done:stop])
+            np.take(known, some, out=played[done : done + len(some)], mode="clip")  # which needs no temporary
+            if len(points) < len(kept):
+                due = kept[len(points) : np.searchsorted(kept, done + len(some))]
+                handles = some[due - done].tolist()
+                found = {handle: self._point(handle) for handle in set(handles)}  # while it is there
+                points += [found[handle] for handle in handles]
             done += len(some)
             self._rounds += len(some)
             if self._rounds >= self._goal:
                 self._advance()
             self._review()
             if done == len(draws):
-                return played
+                return played, points
 
     def _review(self) -> None:  # noqa: B027 - a hook that few agents need
         """Do what is due after some rounds."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels.arms import COLUMNS, ArmArray
-from orbandit.agents.base import ELSEWHERE, Agent, Means, as_means
+from orbandit.agents.base import ELSEWHERE, Agent, Handles, Means, as_means
 from orbandit.agents.files import Arrays
 from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.table import Table
@@ -111,9 +111,8 @@ class FiniteAgent(Agent):
         self._table.width = 2 * self._log_horizon
         self._table.refresh()
 
-    def _play_some(self, mean: Means, draws: Array) -> Array:
-        self._prepare()
-        return self._table.play(self._lists, self._arm_means(mean), draws, self._low, self._span, self._quota)
+    def _play_some(self, means: Array, draws: Array) -> Handles:
+        return self._table.play(self._lists, means, draws, self._low, self._span, self._quota)
 
     @property
     def _quota(self) -> float:
@@ -129,7 +128,7 @@ class FiniteAgent(Agent):
 
     _means: tuple[Table, Any, Array] | None = None
 
-    def _arm_means(self, mean: Means) -> Array:
+    def _known_means(self, mean: Means) -> Array:
         """Return the means of the arms by number, computed once for each set of arms."""
         if self._means is None or self._means[0] is not self._table or self._means[1] != mean:
             self._means = (self._table, mean, as_means(mean(self._points()), len(self._table)))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_positive
 from orbandit._kernels import hoo as kernels
 from orbandit._kernels.hoo import COUNT, SUM
-from orbandit.agents.base import ELSEWHERE, Means, Seed, as_stream
+from orbandit.agents.base import ELSEWHERE, Handles, Seed, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.on_cells import CellAgent
 from orbandit.errors import InputError
@@ -250,9 +250,8 @@ class HOO(CellAgent):
         """The half of each cell that wins a tie."""
         return self._rows[2].filled
 
-    def _play_some(self, mean: Means, draws: Array) -> Array:
-        self._choose()  # makes the cells that this takes
-        cells, played = self._cells, np.empty(len(draws))
+    def _play_some(self, means: Array, draws: Array) -> Handles:
+        cells, played = self._cells, np.empty(len(draws), dtype=np.int64)
         done = kernels.play_hoo(
             self._bounds,
             self._stats,
@@ -263,7 +262,7 @@ class HOO(CellAgent):
             self._widths,
             self._width,
             self.depth,
-            self._cell_means(mean),
+            means,
             draws,
             self._low,
             self._span,

@@ -20,7 +20,10 @@ class CellAgent(SpatialAgent):
     def _point(self, handle: int) -> Array:
         return np.array(self._cells.points(np.array([handle]))[0]) + 0.0
 
-    def _cell_means(self, mean: Means) -> Array:
+    def _prepare(self) -> None:
+        self._choose()  # makes the cells that this takes
+
+    def _known_means(self, mean: Means) -> Array:
         """Return the means of all cells, computed for those made since the last call."""
         if self._means is None or self._means[0] != mean:
             self._means = (mean, Rows(np.empty(0)))

@@ -26,7 +26,7 @@ from orbandit._checks import Array
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
-from orbandit.agents.base import ELSEWHERE, Means, Seed, as_stream
+from orbandit.agents.base import ELSEWHERE, Handles, Seed, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.leaves import Leaves, check_state, radii
 from orbandit.agents.on_cells import CellAgent
@@ -286,12 +286,10 @@ class OrbitTree(CellAgent):
     def _stats(self) -> Array:
         return self._leaves.stats
 
-    def _play_some(self, mean: Means, draws: Array) -> Array:
-        self._choose()  # makes the cells that this takes
+    def _play_some(self, means: Array, draws: Array) -> Handles:
         due = max(FIRST_REVIEW, 1 << self._rounds.bit_length())
-        played = np.empty(min(len(draws), due - self._rounds))
-        known = self._cell_means(mean)
-        done = kernels.play_tree(self._tree, DEEPEST, known, draws[: len(played)], self._low, self._span, played)
+        played = np.empty(min(len(draws), due - self._rounds), dtype=np.int64)
+        done = kernels.play_tree(self._tree, DEEPEST, means, draws[: len(played)], self._low, self._span, played)
         self._judge_if_due(self._rounds + done)
         return played[:done]
 

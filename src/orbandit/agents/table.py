@@ -130,9 +130,9 @@ class Table:
 
     def play(
         self, lists: Neighborhoods | None, means: Array, draws: Array, low: float, span: float, quota: float
-    ) -> Array:
-        """Play Bernoulli rounds and return the means played, fewer than draws if a list is missing or a quota met."""
-        played = np.empty(len(draws))
+    ) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds and return the arms played, fewer than draws if a list is missing or a quota met."""
+        played = np.empty(len(draws), dtype=np.int64)
         if lists is None:
             done = kernels.play(
                 self.stats,

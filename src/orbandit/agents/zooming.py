@@ -20,7 +20,7 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit._kernels.arms import COUNT
 from orbandit._kernels.zooming import play_zooming, shrink
-from orbandit.agents.base import ELSEWHERE, Agent, Means
+from orbandit.agents.base import ELSEWHERE, Agent, Handles
 from orbandit.agents.on_mesh import MeshAgent
 from orbandit.agents.table import ZOOM
 from orbandit.errors import MeshTooLargeError
@@ -155,8 +155,8 @@ class Zooming(MeshAgent):
         super()._renew()
         self._connect()
 
-    def _play_some(self, mean: Means, draws: Array) -> Array:
-        played = np.empty(len(draws))
+    def _play_some(self, means: Array, draws: Array) -> Handles:
+        played = np.empty(len(draws), dtype=np.int64)
         stats, keys, heads, levels = self._table.arrays
         done = play_zooming(
             stats,
@@ -168,7 +168,7 @@ class Zooming(MeshAgent):
             self._distances,
             self._edges,
             self._covers,
-            self._arm_means(mean),
+            means,
             draws,
             self._low,
             self._span,

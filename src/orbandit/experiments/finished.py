@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_count, as_finite, as_tolerance, frozen
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 
-FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, seal"
+FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, seal"
 """The names of the values in a row of a table of runs."""
 
 
@@ -60,6 +60,8 @@ class FinishedRun:
         Finite.
     seconds : float
         Time the rounds took, at least 0.
+    plays : (m, d) array, optional
+        Some of the points played, in the order of their rounds: finite, at most one for each round.
     """
 
     key: str
@@ -71,6 +73,7 @@ class FinishedRun:
     checkpoints: npt.NDArray[np.int64]
     regret: Array
     seconds: float
+    plays: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     def __post_init__(self) -> None:
         """Check all values and keep copies of them."""
@@ -85,6 +88,7 @@ class FinishedRun:
             "parameters": json.loads(text),
             "regret": frozen(as_finite(self.regret, "regret")),
             "seconds": as_tolerance(self.seconds, "seconds") + 0.0,  # SQLite keeps no -0.0
+            "plays": frozen(as_finite(self.plays, "plays")),
         }
         for name in ("horizon", "seed"):
             if clean[name] >= 2**63:
@@ -104,6 +108,12 @@ class FinishedRun:
                 f"`regret` must have one value for each of the {len(rounds)} checkpoints, "
                 f"but got shape {clean['regret'].shape}."
             )
+        played = clean["plays"].shape
+        if len(played) != 2 or played[0] > clean["horizon"] or (played[0] and not played[1]):
+            raise InputError(
+                f"`plays` must have shape (m, d), one point to a row and at most one for each of {clean['horizon']} "
+                f"rounds, but got shape {played}."
+            )
         clean["checkpoints"] = rounds.astype(np.int64)
         clean["checkpoints"].flags.writeable = False
         for name, value in clean.items():
@@ -118,8 +128,9 @@ class FinishedRun:
     def row(self) -> tuple[Any, ...]:
         """Return the values of FIELDS: arrays as little-endian bytes, and a checksum of all the rest at the end."""
         plain = (self.key, self.problem, self.agent, self.horizon, self.seed, self.seconds)
-        arrays = (self.checkpoints.astype("<i8").tobytes(), self.regret.astype("<f8").tobytes())
-        row = (*plain, canonical(self.parameters, "parameters"), *arrays)
+        curve = (self.checkpoints.astype("<i8").tobytes(), self.regret.astype("<f8").tobytes())
+        plays = (self.plays.shape[1], self.plays.astype("<f8").tobytes())
+        row = (*plain, canonical(self.parameters, "parameters"), *curve, *plays)
         return (*row, seal(row))
 
     @classmethod
@@ -128,9 +139,11 @@ class FinishedRun:
         *values, mark = row
         if seal(values) != mark:
             raise ValueError("its values do not match its checksum")
-        key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret = values
+        key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays = values
         rounds, numbers = np.frombuffer(checkpoints, "<i8"), np.frombuffer(regret, "<f8")
-        return cls(key, problem, agent, horizon, seed, json.loads(parameters), rounds, numbers, seconds)
+        coordinates = np.frombuffer(plays, "<f8")
+        points = coordinates.reshape(len(coordinates) // max(as_count(dim, "dim", minimum=0), 1), dim)
+        return cls(key, problem, agent, horizon, seed, json.loads(parameters), rounds, numbers, seconds, points)
 
 
 def canonical(value: Any, name: str) -> str:

@@ -22,6 +22,12 @@ from orbandit.experiments.store import Store
 CHUNK_ROUNDS = 2_000_000
 """Rounds of a chunk, about a second of compiled play; at least one run."""
 
+PLAYS = 100
+"""So many points played are kept of each run, for pictures."""
+
+PICTURED = 3
+"""Most coordinates of points that a picture can show."""
+
 Progress = Callable[[FinishedRun], None]
 """Told each run once it is in the store."""
 
@@ -114,7 +120,8 @@ def play(tasks: list[Task]) -> list[FinishedRun]:
     """Play tasks one after the other; a pure function of them but for the seconds."""
     finished = []
     for task in tasks:
-        runs = simulate(**task.arguments(), jobs=1)
+        arguments = task.arguments()
+        runs = simulate(**arguments, jobs=1, plays=PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
         finished.append(
             FinishedRun(
                 run_key(task.parameters),
@@ -126,6 +133,7 @@ def play(tasks: list[Task]) -> list[FinishedRun]:
                 runs.checkpoints,
                 runs.regret[0],
                 runs.seconds_per_round * task.horizon,
+                runs.plays[0],
             )
         )
     return finished

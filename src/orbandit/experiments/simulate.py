@@ -2,15 +2,16 @@
 
     regret(t) = sum over s <= t of (optimum - mean(point played in round s))
 
-Seed s gives two independent streams, one to the agent and one to the noise, so that a run is the same whatever else
-runs beside it. Agents of this package on Bernoulli rewards run compiled, free of the GIL; all others ask and tell.
+and, if that is wanted, some of the points played. Seed s gives two independent streams, one to the agent and one to the
+noise, so that a run is the same whatever else runs beside it. Agents of this package on Bernoulli rewards run compiled,
+free of the GIL; all others ask and tell.
 """
 
 import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,15 @@ class Runs:
         Time of a run's rounds, without building the agent, averaged over runs.
     name : str
         The agent's.
+    plays : (seeds, m, dim) array
+        The points played in m rounds: for i = 1, ..., m in round i * horizon // m.
     """
 
     regret: Array
     checkpoints: npt.NDArray[np.int64]
     seconds_per_round: float
     name: str
+    plays: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     def __repr__(self) -> str:
         final = self.regret[:, -1]
@@ -69,6 +73,7 @@ def simulate(
     jobs: int | None = None,
     *,
     use_group: bool = True,
+    plays: int = 0,
     **options: Any,
 ) -> Runs:
     """Play a problem and return the pseudo-regret.
@@ -89,6 +94,8 @@ def simulate(
         compiled only get in each other's way. It changes no number but the time.
     use_group : bool
         False keeps the problem's group from an agent given as a class: what is the symmetry worth?
+    plays : int
+        Number of rounds, evenly spaced, whose points are kept; that of all rounds if there are fewer.
     **options
         Further arguments of a class, or others than the problem's: `lipschitz=None`, say.
 
@@ -121,23 +128,32 @@ def simulate(
     compiled = isinstance(getattr(problem, "noise", None), Bernoulli)
     workers = ((os.cpu_count() or 1) if compiled else 1) if jobs is None else as_count(jobs, "jobs")
     checkpoints = log_spaced(rounds)
+    kept = evenly_spaced(rounds, as_count(plays, "plays", minimum=0))
 
     make = _maker(agent, problem, use_group, options)
     optimum = float(problem.optimum)  # which may take a search to find, and threads would each begin one
 
-    def run(entropy: int) -> tuple[Array, float, str]:
-        return _run(make, problem, optimum, rounds, entropy, checkpoints)
+    def run(entropy: int) -> tuple[Array, Array, float, str]:
+        return _run(make, problem, optimum, rounds, entropy, checkpoints, kept)
 
     with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
         results = list(pool.map(run, entropies))
-    regrets, seconds, names = zip(*results, strict=True)
-    return Runs(np.array(regrets), checkpoints, float(np.mean(seconds)) / rounds, names[0])
+    regrets, points, seconds, names = zip(*results, strict=True)
+    return Runs(np.array(regrets), checkpoints, float(np.mean(seconds)) / rounds, names[0], np.array(points))
 
 
 def log_spaced(horizon: int) -> npt.NDArray[np.int64]:
     """Return rounds up to the horizon, about evenly spaced in their logarithm."""
     many = 1 + int(np.ceil(PER_DECADE * np.log10(horizon)))
     return np.unique(np.geomspace(1, horizon, max(many, 1)).round().astype(np.int64))
+
+
+def evenly_spaced(horizon: int, many: int) -> npt.NDArray[np.int64]:
+    """Return so many different rounds, or all, up to the horizon: the ends of parts of about the same length."""
+    parts = min(many, horizon)
+    step, rest = divmod(horizon, max(parts, 1))
+    ends = np.arange(1, parts + 1)
+    return ends * step + ends * rest // max(parts, 1)  # ends * horizon // parts, which might overflow
 
 
 def _maker(agent: type[Agent] | Maker, problem: Problem, use_group: bool, options: dict[str, Any]) -> Maker:
@@ -164,24 +180,36 @@ def _run(
     horizon: int,
     entropy: int,
     checkpoints: npt.NDArray[np.int64],
-) -> tuple[Array, float, str]:
-    """Return the regret at the checkpoints, the seconds it took, and the agent's name."""
+    kept: npt.NDArray[np.int64],
+) -> tuple[Array, Array, float, str]:
+    """Return the regret at the checkpoints, the points of the rounds kept, the seconds, and the agent's name."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
     player = make(problem, horizon, own)
     play = _play_compiled if _is_compiled(player, problem) else _play_by_asking
     rng = np.random.default_rng(noise)
-    play(player, problem, 0, rng)  # compiles what is not compiled yet
+    play(player, problem, 0, rng, kept[:0])  # compiles what is not compiled yet
     start = time.perf_counter()
     earned = np.empty(len(checkpoints))
+    points: list[Any] = []
     done, total, place = 0, 0.0, 0
     while done < horizon:
-        played = play(player, problem, min(CHUNK, horizon - done), rng)
+        stop = min(done + CHUNK, horizon)
+        keep = kept[len(points) : np.searchsorted(kept, stop, side="right")] - done - 1
+        played, some = play(player, problem, stop - done, rng, keep)
+        points += some
         sums = total + np.cumsum(played)
-        last = np.searchsorted(checkpoints, done + len(played), side="right")
+        last = np.searchsorted(checkpoints, stop, side="right")
         earned[place:last] = sums[checkpoints[place:last] - done - 1]
-        done, total, place = done + len(played), float(sums[-1]), int(last)
+        done, total, place = stop, float(sums[-1]), int(last)
     seconds = time.perf_counter() - start
-    return optimum * checkpoints - earned, seconds, type(player).__name__
+    return optimum * checkpoints - earned, _as_rows(points, problem), seconds, type(player).__name__
+
+
+def _as_rows(points: list[Any], problem: Problem) -> Array:
+    """Return points, or the numbers of arms, one to a row."""
+    if points:
+        return np.array(points, dtype=np.float64).reshape(len(points), -1)
+    return np.empty((0, problem.space.dim if hasattr(problem, "space") else 1))
 
 
 def _is_compiled(player: Any, problem: Problem) -> bool:
@@ -193,16 +221,21 @@ def _is_compiled(player: Any, problem: Problem) -> bool:
     return low <= least and largest <= high
 
 
-def _play_compiled(player: Agent, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:
-    """Play rounds in a compiled loop, and return the means of the points played."""
-    return player._play(problem.mean, rng.random(rounds))
+def _play_compiled(
+    player: Agent, problem: Problem, rounds: int, rng: np.random.Generator, keep: npt.NDArray[np.int64]
+) -> tuple[Array, list[Any]]:
+    """Play rounds in a compiled loop; return the means of the points played, and the points of those kept."""
+    return player._play(problem.mean, rng.random(rounds), keep)
 
 
-def _play_by_asking(player: Any, problem: Problem, rounds: int, rng: np.random.Generator) -> Array:
-    """Play rounds by asking and telling, and return the means of the points played."""
+def _play_by_asking(
+    player: Any, problem: Problem, rounds: int, rng: np.random.Generator, keep: npt.NDArray[np.int64]
+) -> tuple[Array, list[Any]]:
+    """Play rounds by asking and telling; return what `_play_compiled` does."""
     points = []
     for _ in range(rounds):
         point = player.ask()
         player.tell(point, float(problem.sample(point, rng)))
         points.append(np.array(point))
-    return np.asarray(problem.mean(np.array(points))) if points else np.empty(0)
+    means = np.asarray(problem.mean(np.array(points))) if points else np.empty(0)
+    return means, [points[i] for i in keep]

@@ -50,7 +50,7 @@ SEGMENT = Box(0.0, 1.0, dim=1)
 """Where agents are tried."""
 WRAP = " A list makes a grid of values; wrap a value that is a list in one more."
 TRUTH = "it is told the problem's group or not"
-SIMULATE = ("agent", "problem", "horizon", "seeds", "jobs", "use_group")
+SIMULATE = ("agent", "problem", "horizon", "seeds", "jobs", "use_group", "plays", "checkpoints")
 """Arguments of `simulate`, which options of an agent's class must not share."""
 
 

@@ -30,7 +30,7 @@ __all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
 APPLICATION = 0x6F72_6264
 """The `application_id` of our files: "orbd"."""
 
-VERSION = 1
+VERSION = 2
 """The format, in `user_version`."""
 
 BUSY_SECONDS = 30.0
@@ -45,7 +45,8 @@ SCHEMA = {
     "experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, seal BLOB NOT NULL)",
     "runs": "CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, "
     "agent TEXT NOT NULL, horizon INTEGER NOT NULL, seed INTEGER NOT NULL, seconds REAL NOT NULL, "
-    "parameters TEXT NOT NULL, checkpoints BLOB NOT NULL, regret BLOB NOT NULL, seal BLOB NOT NULL)",
+    "parameters TEXT NOT NULL, checkpoints BLOB NOT NULL, regret BLOB NOT NULL, dim INTEGER NOT NULL, "
+    "plays BLOB NOT NULL, seal BLOB NOT NULL)",
 }
 
 
@@ -178,8 +179,8 @@ class Store:
         """Return a SHA-256 of all runs but the time they took: equal for stores that hold the same."""
         total = hashlib.sha256()
         for run in self.runs():
-            key, *_, checkpoints, regret, _ = run.row()
-            total.update(seal((key, checkpoints, regret)))
+            key, *_, checkpoints, regret, dim, plays, _ = run.row()
+            total.update(seal((key, checkpoints, regret, dim, plays)))
         return total.hexdigest()
 
     def close(self) -> None:
@@ -332,6 +333,8 @@ def _spec(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise StoreError(f"{path} has format {version}, but this orbandit reads up to {VERSION}; upgrade orbandit.")
+    if 0 < version < VERSION:
+        raise StoreError(f"{path} was written by an older orbandit (format {version}); play it again, to another path.")
     (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     journals = (f"{os.path.realpath(path)}{suffix}" for suffix in ("-journal", "-wal"))

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import orbandit as ob
-from orbandit.reports.orbits import DOT, INK, PAPER, new_figure
+from orbandit.reports.orbits import new_figure
+from orbandit.reports.palette import DOT, INK, PAPER
 
 
 def draw_layout(farm: ob.problems.WindFarm, path: Path) -> None:

@@ -1,5 +1,6 @@
 """The package as a whole: what importing it costs, what it exports, its command and its examples."""
 
+import dataclasses
 import os
 import runpy
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.cli import main
+from orbandit.experiments.spec import read
 
 SHOWN = {  # what each example must print
     "candidates_per_orbit.py": ["candidates: ", "relabelled [0.7 0.9 0.1 0.2]", "one measurement informs"],
@@ -21,6 +23,7 @@ SHOWN = {  # what each example must print
     "identical_machines.py": ["reward 0.489; all equal: 0.370", "ratio: 0.", "picture: "],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],
     "matrix_factorization.py": ["O(2):", "blind:", "1.00 of blind", "picture: "],
+    "orbits.py": ["696,729,600  8 ", "inf          curved ", "(-0.4, -0.7, 1)       (-0.7, -0.4, 1)", "picture: "],
     "own_problem.py": [
         "lipschitz = 0.400: slope 0.46188",
         "steeper than",
@@ -83,18 +86,30 @@ def test_errors_are_catchable_by_kind():
         assert issubclass(kind, ValueError | TypeError | ImportError | RuntimeError)
 
 
-def test_demo_prints_the_groups_and_saves_the_picture(tmp_path, capsys):
-    assert main(["demo", "--out", str(tmp_path / "new")]) == 0
+def test_the_demo_is_the_main_job():
+    demo = read(ROOT / "src" / "orbandit" / "experiments" / "demo.toml")
+    spaces = [(problem.table["space"]["class"], problem.table["group"]["class"]) for problem in demo.problems]
+    assert spaces == [("Box", "Symmetric"), ("Ball", "Dihedral"), ("Polytope.regular", "Coxeter")]
+    played = {(agent.class_name, agent.use_group) for agent in demo.agents}
+    names = ("UniformMesh", "UniformMeshN", "Zooming", "HOO", "OrbitTree")
+    assert played == {(name, use_group) for name in names for use_group in (True, False)}
+
+
+def test_the_demo_ends_with_a_table_and_a_page(tmp_path, capsys, monkeypatch):
+    """With few and short runs; `make demo` plays all of them."""
+    short = dataclasses.replace(
+        read(ROOT / "src" / "orbandit" / "experiments" / "demo.toml"), horizons=(60,), seeds=(0, 1)
+    )
+    monkeypatch.setattr("orbandit.experiments.spec.read", lambda path: short)
+    out = tmp_path / "new"
+    assert main(["demo", "--out", str(out), "--jobs", "1"]) == 0
     printed = capsys.readouterr().out
-    rows = {line.split("  ")[0]: line.split() for line in printed.splitlines()}
-    assert rows["Coxeter('E8')"][1:3] == ["696,729,600", "8"]
-    assert rows["Orthogonal(2, 2)"][2:4] == ["inf", "curved"]
-    assert rows["Symmetric(3)"][1:] == ["6", "2", "(-0.4,", "-0.7,", "1)", "(-0.7,", "-0.4,", "1)"]
-    assert max(map(len, printed.splitlines())) <= 130
-    picture = tmp_path / "new" / "orbits.png"
-    assert str(picture) in printed
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert picture.stat().st_size > 20_000
+    assert "icosahedron under H3: regret after 60 rounds" in printed
+    assert printed.count("OrbitTree") >= 3
+    assert f"report: {out / 'demo.html'}" in printed
+    assert "What the symmetry is worth" in (out / "demo.html").read_text(encoding="utf-8")
+    assert main(["demo", "--out", str(out)]) == 0  # a second time, there is nothing left to play
+    assert "nothing left to play: 60 of 60 runs" in capsys.readouterr().out
 
 
 def test_the_command_reports_its_version_and_its_troubles(tmp_path, capsys):
@@ -110,8 +125,8 @@ def test_the_command_reports_its_version_and_its_troubles(tmp_path, capsys):
     assert "orbandit: " in capsys.readouterr().err
 
 
-def test_a_reader_that_leaves_early_is_no_trouble(tmp_path):
-    command = f"{sys.executable} -m orbandit demo --out {tmp_path} | head -n 1"
+def test_a_reader_that_leaves_early_is_no_trouble():
+    command = f"{sys.executable} -m orbandit list | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orbandit as ob
 
@@ -33,8 +33,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="orbandit", description=ob.__doc__)
     parser.add_argument("--version", action="version", version=f"orbandit {ob.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="a table of symmetry groups and a picture of orbits")
-    demo.add_argument("--out", type=Path, default=Path("out"), help="folder of the picture (default: out)")
+    demo = commands.add_parser(
+        "demo", help="what a symmetry is worth to five agents on three problems, and a page of it"
+    )
+    demo.add_argument("--out", type=Path, default=Path("out"), help="folder of the results and the page (default: out)")
+    demo.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
     demo.set_defaults(run=_demo)
     check = commands.add_parser("verify", help="measure the lemmas and theorems of the paper, and where they slip")
     check.add_argument("--quick", action="store_true", help="under a minute instead of under ten")
@@ -49,6 +52,11 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster (default: one on this machine)")
     play.add_argument("--dry-run", action="store_true", help="show what would be played, and how much")
     play.set_defaults(run=_run)
+    page = commands.add_parser("report", help="write a page of the results of an experiment, finished or not")
+    page.add_argument("results", type=Path, metavar="RESULTS")
+    page.add_argument("--out", type=Path, help="the page (default: beside RESULTS, with the ending .html)")
+    page.add_argument("--figures", type=Path, metavar="DIR", help="also save figures for a paper, as PNG and SVG")
+    page.set_defaults(run=_report)
     export = commands.add_parser("export", help="write the results of an experiment as a table")
     export.add_argument("results", type=Path, metavar="RESULTS")
     export.add_argument("target", type=Path, metavar="FILE.csv|FILE.parquet")
@@ -60,16 +68,31 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from orbandit.reports import tour
+    """Play the experiment that comes with the package, print what the groups are worth, and write its page."""
+    from importlib import resources
 
-    print("A fold takes a point to the one representative of its orbit:\n")
-    rows = [tour.HEADER, *tour.group_table()]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    path = arguments.out / "orbits.png"
-    tour.orbit_picture(path)
-    print(f"\npicture: {path}")
+    from rich.console import Console
+    from rich.table import Table
+
+    from orbandit.experiments.spec import read
+    from orbandit.reports.report import page_of, report
+    from orbandit.reports.words import interval, size
+
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    out = arguments.out / "demo.db"
+    with resources.as_file(resources.files("orbandit.experiments") / "demo.toml") as file:
+        _play(read(file), out, jobs=arguments.jobs)
+    summary = report(out)
+    for result in summary.problems:
+        table = Table(
+            "agent", title=f"{result.name}: regret after {result.longest.horizon:,} rounds", title_justify="left"
+        )
+        for name in ("with the group", "without", "ratio (95 %)"):
+            table.add_column(name, justify="right")
+        for row in result.longest.worth():
+            table.add_row(row.family, size(row.told.value), size(row.untold.value), interval(row.ratio))
+        Console().print(table)
+    print(f"report: {page_of(out)}")
     return 0
 
 
@@ -102,23 +125,31 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from orbandit.experiments.run import missing
+    from orbandit.experiments.spec import read
+
+    experiment = read(arguments.file)
+    out = arguments.out or arguments.file.with_suffix(".db")
+    if arguments.dry_run:
+        _show_plan(experiment, len(missing(experiment, out)), out)
+        return 0
+    _play(experiment, out, engine=arguments.engine, jobs=arguments.jobs, scheduler=arguments.scheduler)
+    print(f"page: orbandit report {out}")
+    return 0
+
+
+def _play(experiment: "Experiment", out: Path, **how: Any) -> None:
     """Play what is left of an experiment; on a terminal with a bar for each problem and agent, else with lines."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from orbandit.experiments.finished import FinishedRun
     from orbandit.experiments.run import missing, run
-    from orbandit.experiments.spec import read
 
-    experiment = read(arguments.file)
-    out = arguments.out or arguments.file.with_suffix(".db")
     left = missing(experiment, out)
-    if arguments.dry_run:
-        _show_plan(experiment, len(left), out)
-        return 0
     if not left:
         print(f"nothing left to play: {len(experiment):,} of {len(experiment):,} runs are in {out}")
-        return 0
+        return
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -146,16 +177,8 @@ def _run(arguments: argparse.Namespace) -> int:
             if not console.is_terminal:  # a line for each run, for logs
                 print(f"{one.problem}: {one.agent}; n = {one.horizon:,}, seed {one.seed}; {speed}", flush=True)
 
-        played = run(
-            experiment,
-            out,
-            engine=arguments.engine,
-            jobs=arguments.jobs,
-            scheduler=arguments.scheduler,
-            progress=stored,
-        )
+        played = run(experiment, out, **how, progress=stored)
     print(f"played {played:,} runs; {len(experiment):,} of {len(experiment):,} runs are in {out}")
-    return 0
 
 
 def _show_plan(experiment: "Experiment", left: int, out: Path) -> None:
@@ -165,6 +188,16 @@ def _show_plan(experiment: "Experiment", left: int, out: Path) -> None:
         print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.seeds} seeds")
     rounds = sum(row.rounds for row in plan)
     print(f"{len(experiment):,} runs, {rounds:,} rounds, {left:,} runs left; results: {out}")
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from orbandit.reports.report import page_of, report
+
+    report(arguments.results, arguments.out, figures=arguments.figures)
+    print(f"page: {arguments.out or page_of(arguments.results)}")
+    if arguments.figures is not None:
+        print(f"figures: {arguments.figures}")
+    return 0
 
 
 def _export(arguments: argparse.Namespace) -> int:

@@ -1,6 +1,8 @@
-"""Pictures of what was computed; they need the extra `orbandit[plot]`."""
+"""Pictures and pages of what was computed; they need the extras `orbandit[plot]` and `orbandit[report]`."""
 
 from orbandit.reports.orbits import draw_orbit
 from orbandit.reports.regret import regret_picture
+from orbandit.reports.report import report
+from orbandit.reports.summary import Summary, summarise
 
-__all__ = ["draw_orbit", "regret_picture"]
+__all__ = ["Summary", "draw_orbit", "regret_picture", "report", "summarise"]

@@ -2,19 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_point
+from orbandit._checks import as_point
 from orbandit.errors import InputError, MissingExtraError
-from orbandit.groups import Domain, Group
+from orbandit.groups import Group
+from orbandit.reports.palette import DOT, INK, PAPER, SHADE, STAR
+from orbandit.reports.scenes import clip, extremes, flat_directions
 from orbandit.spaces import Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-INK, PAPER, SHADE, DOT, STAR = "#22313f", "#f4f1ea", "#f2b880", "#5b84b1", "#c8472f"
 
 
 def draw_orbit(
@@ -48,7 +47,7 @@ def draw_orbit(
         raise InputError(f"{group!r} does not preserve {space!r}: an orbit would leave it; see `centered`.")
     start = as_point(point, 2)
     orbit, representative = group.orbit(start), group.fold(start)
-    outline = boundary(space)
+    outline = extremes(space, flat_directions())
     cell = clip(outline, group.domain())
 
     if axes is None:
@@ -64,29 +63,6 @@ def draw_orbit(
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
     axes.set_title(f"{group!r}\non {space!r}" if title is None else title, fontsize=10, color=INK)
     return axes
-
-
-def boundary(space: Space, directions: int = 720) -> Array:
-    """Return points along the boundary of a planar space, in order: its extreme points in many directions."""
-    angles = 2 * np.pi * np.arange(directions) / directions
-    middle = np.mean(space.bounds, axis=0)
-    far = 1e3 * space.diameter * np.column_stack([np.cos(angles), np.sin(angles)])
-    return space.project(middle + far)
-
-
-def clip(polygon: Array, domain: Domain) -> Array:
-    """Return the part of a convex polygon within the domain, one half-plane after the other."""
-    for normal in domain.normals:
-        heights = (polygon - domain.center) @ normal
-        kept = []
-        for i, (corner, height) in enumerate(zip(polygon, heights, strict=True)):
-            before, height_before = polygon[i - 1], heights[i - 1]
-            if height * height_before < 0:  # the edge crosses the wall
-                kept.append(before + (corner - before) * height_before / (height_before - height))
-            if height >= 0:
-                kept.append(corner)
-        polygon = np.array(kept)
-    return polygon
 
 
 def new_figure(width: float, height: float) -> "Figure":

@@ -8,11 +8,10 @@ import numpy as np
 
 from orbandit.errors import InputError, InputTypeError
 from orbandit.experiments.simulate import Runs
-from orbandit.reports.orbits import INK, new_figure
+from orbandit.reports.orbits import new_figure
+from orbandit.reports.palette import COLORS, INK
 
 KINDS = (".png", ".svg", ".pdf")
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Told apart by the colour-blind, too."""
 
 
 def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title: str) -> None:

@@ -1,0 +1,221 @@
+"""Charts of a page: a summary's curves and scenes as figures of plotly.js, plain dictionaries of data and layout.
+
+Each agent is one legend group throughout a problem's charts, so that a page can show and hide it in all of them.
+Colours of words, axes and paper are left to the page, which knows whether it is read in the dark.
+"""
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look
+from orbandit.reports.scenes import PlanarScene, Solid, SolidScene
+from orbandit.reports.summary import AgentResult, HorizonResult, ProblemResult
+
+Chart: TypeAlias = dict[str, Any]
+Looks: TypeAlias = dict[str, Look]
+
+SCALE = "Cividis"
+"""Colours of mean rewards, in even steps for the colour-blind, too."""
+FLAT_MARKS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
+SOLID_MARKS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")
+MOST_PLAYS = 1_000
+"""So many of an agent's plays are drawn at most."""
+
+
+def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = None, *, log: bool) -> Chart:
+    """Return regret over rounds with its intervals; in logarithms, with a line that has the theory's slope."""
+    data: list[Chart] = []
+    least = min((float(a.mean[a.mean > 0].min()) for a in result.agents if (a.mean > 0).any()), default=1.0)
+    for agent in result.agents:
+        line = {"color": looks[agent.family].color, "width": 2, "dash": "solid" if agent.uses_group else "dash"}
+        common = {
+            "legendgroup": agent.label,
+            "name": agent.label,
+            "type": "scatter",
+            "mode": "lines",
+            "showlegend": False,
+        }
+        kept = agent.mean > 0 if log else np.ones(len(agent.mean), dtype=bool)
+        x, mean, low, high = (values[kept] for values in (agent.checkpoints, agent.mean, agent.low, agent.high))
+        if np.isfinite(low).all() and len(x):
+            low = np.maximum(low, 0.1 * least) if log else low
+            around = {"x": numbers(np.concatenate([x, x[::-1]])), "y": numbers(np.concatenate([high, low[::-1]]))}
+            fill = {"fill": "toself", "fillcolor": _see_through(looks[agent.family].color), "line": {"width": 0}}
+            data.append({**common, **around, **fill, "hoverinfo": "skip"})
+        hover = "%{x:,} rounds<br>regret %{y:,.4g}"
+        data.append({**common, "x": numbers(x), "y": numbers(mean), "line": line, "hovertemplate": hover})
+        if looks[agent.family].mark:
+            data[-1] |= {"mode": "lines+markers", "marker": _mark(looks[agent.family], 6)}
+    if log and exponent is not None:
+        data.append(_reference(result, exponent))
+    return {"data": data, "layout": _layout("rounds", "regret", log)}
+
+
+def horizon_chart(result: ProblemResult, looks: Looks) -> Chart:
+    """Return regret at the end over the horizon, in logarithms, a line for each agent."""
+    data: list[Chart] = []
+    for agent in result.longest.agents:
+        played = [(h.horizon, one) for h in result.horizons for one in h.agents if one.label == agent.label]
+        look = looks[agent.family]
+        finals = [one.final for _, one in played]
+        above = [final.high - final.value if final.is_known else 0.0 for final in finals]
+        below = [final.value - final.low if final.is_known else 0.0 for final in finals]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": agent.label,
+                "legendgroup": agent.label,
+                "showlegend": False,
+                "x": [horizon for horizon, _ in played],
+                "y": numbers([final.value for final in finals]),
+                "error_y": {"type": "data", "array": numbers(above), "arrayminus": numbers(below), "thickness": 1},
+                "line": {"color": look.color, "width": 2, "dash": "solid" if agent.uses_group else "dash"},
+                "marker": _mark(look, 7),
+                "hovertemplate": "horizon %{x:,}<br>regret %{y:,.4g}",
+            }
+        )
+    return {"data": data, "layout": _layout("horizon", "regret at the end", log=True)}
+
+
+def scene_chart(scene: PlanarScene | SolidScene, agents: tuple[AgentResult, ...], looks: Looks) -> Chart:
+    """Return a picture of a problem and of where agents played; the first agent's plays are shown, others on demand."""
+    chart = _flat(scene) if isinstance(scene, PlanarScene) else _turnable(scene)
+    is_flat = isinstance(scene, PlanarScene)
+    shown = [agent for agent in agents if len(agent.plays)]
+    for place, agent in enumerate(shown):
+        plays = agent.plays[:: math.ceil(len(agent.plays) / MOST_PLAYS)]
+        points = scene.plane.lay(plays) if isinstance(scene, PlanarScene) else plays
+        marks, look = FLAT_MARKS if is_flat else SOLID_MARKS, looks[agent.family]
+        marker: Chart = {"color": look.color, "size": 4 if is_flat else 2.5, "opacity": 0.75}
+        symbol = marks[look.mark % len(marks)]
+        marker["symbol"] = symbol if agent.uses_group else f"{symbol.removesuffix('-open')}-open"
+        chart["data"].append(
+            {
+                **_coordinates(points),
+                "type": "scatter" if is_flat else "scatter3d",
+                "mode": "markers",
+                "legendgroup": f"plays of {agent.label}",
+                "marker": marker,
+                "hoverinfo": "skip",
+                "visible": place == 0,
+            }
+        )
+    return chart
+
+
+def numbers(values: npt.ArrayLike) -> list[float | int | None]:
+    """Return values as JSON holds them, to six digits; None for NaN."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        return [int(value) for value in array]
+    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in array.tolist()]
+
+
+def _reference(result: HorizonResult, exponent: float) -> Chart:
+    """Return a line of the theory's slope over the last part of the lowest curve."""
+    lowest = result.agents[0]
+    x = lowest.checkpoints[lowest.checkpoints >= lowest.checkpoints[-1] / 100]
+    y = 0.6 * lowest.mean[-1] * (x / x[-1]) ** exponent
+    line = {"color": GRAY, "width": 1.5, "dash": "dot"}
+    name = f"slope {exponent:.3g} (theory, worst case)"
+    values = {"x": numbers(x), "y": numbers(y), "line": line, "name": name, "hoverinfo": "name"}
+    return {"type": "scatter", "mode": "lines", "showlegend": True, **values}
+
+
+def _flat(scene: PlanarScene) -> Chart:
+    mean = [numbers(np.round(row, 4)) for row in scene.mean]
+    field = {"type": "heatmap", "x": numbers(scene.x), "y": numbers(scene.y), "z": mean, "colorscale": SCALE}
+    bar = {"title": {"text": "mean"}, "thickness": 12}
+    data: list[Chart] = [{**field, "colorbar": bar, "hovertemplate": "mean %{z:.3f}", "name": ""}]
+    line = {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
+    closed = np.vstack([scene.outline, scene.outline[:1]])
+    data.append({**line, **_coordinates(closed), "line": {"color": GRAY, "width": 1}})
+    if len(scene.cell):
+        closed = np.vstack([scene.cell, scene.cell[:1]])
+        look = {"line": {"color": SHADE, "width": 2}, "fill": "toself", "fillcolor": _see_through(SHADE)}
+        data.append({**line, **_coordinates(closed), **look, "legendgroup": "fundamental domain"})
+    data += _orbit_marks(scene.orbit, scene.best, "scatter", 9)
+    layout = _layout("", "", log=False) | {"showlegend": False}
+    layout["yaxis"] |= {"scaleanchor": "x", "showgrid": False, "zeroline": False}
+    layout["xaxis"] |= {"showgrid": False, "zeroline": False, "constrain": "domain"}
+    return {"data": data, "layout": layout | {"height": 560}}
+
+
+def _turnable(scene: SolidScene) -> Chart:
+    bar = {"title": {"text": "mean"}, "thickness": 12}
+    plain = {"ambient": 1.0, "diffuse": 0.0, "specular": 0.0}  # so that colours are the mean's alone
+    look = {
+        "lighting": plain,
+        "colorscale": SCALE,
+        "opacity": 0.35,
+        "hoverinfo": "skip",
+        "name": "mean",
+        "colorbar": bar,
+    }
+    data: list[Chart] = [{**_mesh(scene.body), **look, "intensity": numbers(np.round(scene.mean, 4))}]
+    data.append(_edges(scene.body, GRAY))
+    if scene.cell is not None:
+        group = {"legendgroup": "fundamental domain"}
+        data.append({**_mesh(scene.cell), **group, "color": SHADE, "opacity": 0.35, "hoverinfo": "skip"})
+        data.append(_edges(scene.cell, SHADE) | group)
+    data += _orbit_marks(scene.orbit, scene.best, "scatter3d", 4)
+    axis = {"title": {"text": ""}, "showbackground": False, "showspikes": False}
+    eye = {"eye": {"x": 1.7, "y": 1.2, "z": 0.9}}
+    axes = {"xaxis": axis, "yaxis": dict(axis), "zaxis": dict(axis)}
+    view = {"aspectmode": "data", **axes, "camera": eye, "dragmode": "turntable"}
+    return {
+        "data": data,
+        "layout": {"scene": view, "margin": {"l": 0, "r": 0, "t": 10, "b": 0}, "height": 560, "showlegend": False},
+    }
+
+
+def _orbit_marks(orbit: Array, best: Array, kind: str, size: float) -> list[Chart]:
+    """Return marks of the best point and its images, white with a dark rim, which stand out on any colour."""
+    rim = {"color": INK, "width": 1.5}
+    common = {"type": kind, "mode": "markers", "hoverinfo": "name"}
+    images = {"color": BEST, "size": size, "line": rim, "symbol": "circle"}
+    first = {"color": BEST, "size": 1.8 * size, "line": rim, "symbol": "star" if kind == "scatter" else "diamond"}
+    named = [(orbit, images, f"images of the best point ({len(orbit)})"), (best[None], first, "the best point")]
+    return [
+        {**common, **_coordinates(points), "marker": marker, "name": name, "legendgroup": name}
+        for points, marker, name in named
+    ]
+
+
+def _mesh(solid: Solid) -> Chart:
+    corners = {"i": 0, "j": 1, "k": 2}
+    sides = {key: solid.triangles[:, place].tolist() for key, place in corners.items()}
+    return {"type": "mesh3d", **_coordinates(solid.corners), **sides}
+
+
+def _edges(solid: Solid, color: str) -> Chart:
+    """Return all edges as one line with gaps."""
+    gaps = np.full((len(solid.edges), 1, 3), np.nan)
+    points = np.concatenate([solid.edges, gaps], axis=1).reshape(-1, 3)
+    look = {"line": {"color": color, "width": 3}, "hoverinfo": "skip"}
+    return {"type": "scatter3d", "mode": "lines", **_coordinates(points), **look}
+
+
+def _coordinates(points: Array) -> Chart:
+    return {key: numbers(column) for key, column in zip("xyz", points.T, strict=False)}
+
+
+def _mark(look: Look, size: float) -> Chart:
+    return {"color": look.color, "symbol": FLAT_MARKS[look.mark % len(FLAT_MARKS)], "size": size}
+
+
+def _layout(x: str, y: str, log: bool) -> Chart:
+    kind = {"type": "log", "dtick": 1} if log else {"type": "linear", "rangemode": "tozero"}
+    axes = {"xaxis": {"title": {"text": x}, **kind}, "yaxis": {"title": {"text": y}, **kind}}
+    legend = {"x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom"}
+    return {**axes, "margin": {"l": 64, "r": 16, "t": 10, "b": 48}, "height": 400, "legend": legend}
+
+
+def _see_through(color: str) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.18)"

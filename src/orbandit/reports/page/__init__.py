@@ -1,0 +1,149 @@
+"""One self-contained page of results: tables, charts, and what was run; it asks nothing of any network."""
+
+import json
+import os
+import platform
+import secrets
+from dataclasses import dataclass
+from importlib import import_module, resources
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from orbandit.errors import InputError, MissingExtraError
+from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart
+from orbandit.reports.palette import looks
+from orbandit.reports.scenes import SolidScene, scene_of
+from orbandit.reports.statistics import DRAWS
+from orbandit.reports.summary import COMPARED, ProblemResult, Summary
+from orbandit.reports.words import duration, ends, interval, ranges, size, span
+
+MOST_SOLIDS = 8
+"""Turnable pictures on a page; browsers keep no more than about sixteen alive."""
+
+
+class Layer(NamedTuple):
+    """A part of a picture that can be shown and hidden."""
+
+    name: str
+    color: str
+    is_hollow: bool
+    is_shown: bool
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the page shows of a problem; the layers are those of its picture, if it has one."""
+
+    id: str
+    result: ProblemResult
+    layers: tuple[Layer, ...]
+    is_solid: bool
+
+    @property
+    def is_across(self) -> bool:
+        """Whether exponents are fitted across horizons."""
+        return any(slope.is_across for slope in self.result.slopes.values())
+
+
+def write_page(summary: Summary, path: str | os.PathLike[str]) -> None:
+    """Write the page of a summary, in one step, over an older one if there is one."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"`path` must end in .html, but got {target.name!r}.")
+    text = page(summary)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def page(summary: Summary) -> str:
+    """Return the page of a summary as HTML."""
+    jinja, plotly = _needed("jinja2"), _needed("plotly.offline")
+    environment = jinja.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined
+    )
+    environment.filters |= {
+        "ends": ends,
+        "interval": interval,
+        "ranges": ranges,
+        "size": size,
+        "span": span,
+        "time": duration,
+        "verdict": lambda ratio: (
+            "" if ratio is None or not ratio.excludes(1.0) else "better" if ratio.value < 1 else "worse"
+        ),
+    }
+    sections, charts = _sections(summary)
+    own = resources.files(__package__)
+    part = {name: own.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
+    raw = jinja.utils.markupsafe.Markup
+    template = environment.from_string(part["page.html"])
+    text: str = template.render(
+        summary=summary,
+        sections=sections,
+        worth=_worth(summary),
+        looks=looks(summary.families),
+        compared=COMPARED,
+        draws=DRAWS,
+        spec=json.dumps(summary.spec, indent=2, ensure_ascii=False),
+        made_with=f"{version('orbandit')}, Python {platform.python_version()}, plotly {version('plotly')}",
+        style=raw(part["page.css"]),
+        script=raw(part["page.js"]),
+        library=raw(plotly.get_plotlyjs()),
+        charts=raw(json.dumps(charts, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
+    )
+    return text
+
+
+def _sections(summary: Summary) -> tuple[list[Section], dict[str, Chart]]:
+    sections, charts, solids = [], {}, 0
+    look = looks(summary.families)
+    for place, result in enumerate(summary.problems):
+        name = f"problem-{place + 1}"
+        scene = scene_of(result.problem) if result.problem is not None else None
+        solids += isinstance(scene, SolidScene)
+        if solids > MOST_SOLIDS and isinstance(scene, SolidScene):
+            scene = None
+        charts[f"{name}-linear"] = regret_chart(result.longest, look, log=False)
+        charts[f"{name}-log"] = regret_chart(result.longest, look, result.exponent, log=True)
+        if len(result.horizons) > 1:
+            charts[f"{name}-horizons"] = horizon_chart(result, look)
+        if scene is not None:
+            charts[f"{name}-scene"] = scene_chart(scene, result.longest.agents, look)
+        layers = _layers(charts[f"{name}-scene"]) if scene is not None else ()
+        sections.append(Section(name, result, layers, isinstance(scene, SolidScene)))
+    return sections, charts
+
+
+def _layers(chart: Chart) -> tuple[Layer, ...]:
+    layers = {}
+    for trace in chart["data"]:
+        if name := trace.get("legendgroup"):
+            look = trace.get("marker") or trace.get("line") or trace
+            hollow = str(look.get("symbol", "")).endswith("-open")
+            layers[name] = Layer(name, look["color"], hollow, trace.get("visible", True))
+    return tuple(layers.values())
+
+
+def _worth(summary: Summary) -> dict[str, Any]:
+    """Return the table of what the group is worth: a row for each pair of agents, a column for each problem."""
+    columns = {
+        result.name: {worth.family: worth.ratio for worth in result.longest.worth()} for result in summary.problems
+    }
+    columns = {name: column for name, column in columns.items() if column}
+    names = [name for name in summary.families if any(name in column for column in columns.values())]
+    rows = [{"name": name, "ratios": [column.get(name) for column in columns.values()]} for name in names]
+    return {"problems": list(columns), "rows": rows}
+
+
+def _needed(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise MissingExtraError(f"pages need {package}: pip install 'orbandit[report]'.") from error

@@ -1,0 +1,31 @@
+"""Colours and marks of all pictures: told apart by the colour-blind, in print, and on light and dark paper."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+INK, PAPER, SHADE, DOT, STAR = "#22313f", "#f4f1ea", "#f2b880", "#5b84b1", "#c8472f"
+"""Lines and words, the space, the fundamental domain, an orbit, and its representative."""
+
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Those of Okabe and Ito that are neither black nor near white."""
+
+GRAY, BEST = "#8a8a8a", "#ffffff"
+"""Outlines; the best point on a picture of the mean."""
+
+
+class Look(NamedTuple):
+    """How curves of agents look: a colour, and a mark for when colours are used up."""
+
+    color: str
+    mark: int
+
+
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """Return the look of each name: colours in turn, with another mark for each turn.
+
+    Examples
+    --------
+    >>> looks(["HOO", "OrbitTree"])["OrbitTree"]
+    Look(color='#d55e00', mark=0)
+    """
+    return {name: Look(COLORS[i % len(COLORS)], i // len(COLORS)) for i, name in enumerate(names)}

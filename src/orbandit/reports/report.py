@@ -1,0 +1,49 @@
+"""report: from a file of results to a page, and to figures for a paper."""
+
+import os
+from pathlib import Path
+
+from orbandit.errors import InputError
+from orbandit.reports.page import write_page
+from orbandit.reports.paper import save_figures
+from orbandit.reports.summary import Summary, summarise
+
+
+def report(
+    results: str | os.PathLike[str],
+    page: str | os.PathLike[str] | None = None,
+    *,
+    figures: str | os.PathLike[str] | None = None,
+) -> Summary:
+    """Write a page of the results of an experiment, finished or not, and return the numbers on it.
+
+    It needs `orbandit[report]`. The page stands alone: it can be mailed, and read without a network.
+
+    Parameters
+    ----------
+    results : path
+        A file of results, as `orbandit run` makes it.
+    page : path, optional
+        Where to write the page, an .html file; by default beside the results. An older one is replaced.
+    figures : path, optional
+        A folder for figures as PNG and SVG files.
+    """
+    summary = summarise(results)
+    target = page_of(results) if page is None else Path(page)
+    if target.resolve() == Path(results).resolve():
+        raise InputError(f"`page` must be another file than the results, but got {target}.")
+    write_page(summary, target)
+    if figures is not None:
+        save_figures(summary, figures)
+    return summary
+
+
+def page_of(results: str | os.PathLike[str]) -> Path:
+    """Return where the page of some results lies by default.
+
+    Examples
+    --------
+    >>> page_of("out/demo.db").name
+    'demo.html'
+    """
+    return Path(results).with_suffix(".html")

@@ -1,0 +1,108 @@
+"""What few runs can say: bootstrap intervals of means, of ratios of means, and of slopes.
+
+Seeds are drawn with replacement, DRAWS times, always from the same stream, so that the same runs give the same page.
+Percentiles of a bootstrap from n values are too narrow, as their spread has n where Student's has n - 1. They are taken
+at the levels that make up for it on average (the expanded percentile interval of Hesterberg, What teachers should know
+about the bootstrap, The American Statistician 69, 2015):
+
+    level' = Phi(t_level sqrt(n / (n - 1))),   t_level the quantile of Student's t with n - 1 degrees of freedom
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import stats
+
+from orbandit._checks import Array, frozen
+
+DRAWS = 10_000
+CONFIDENCE = 0.95
+STREAM = 20_240
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and where it may lie; NaN at both ends if one run cannot tell."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are ends."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def excludes(self, value: float) -> bool:
+        """Whether a value is known to lie outside."""
+        return self.is_known and not self.low <= value <= self.high
+
+
+@lru_cache(maxsize=16)
+def weights(runs: int, draws: int = DRAWS) -> Array:
+    """Return (draws, runs) weights, each row those of runs drawn with replacement."""
+    rng = np.random.default_rng([STREAM, runs])
+    return frozen(rng.multinomial(runs, np.full(runs, 1 / runs), size=draws) / runs)
+
+
+def levels(runs: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Return the two levels of a bootstrap's percentiles for runs so few."""
+    upper = stats.t.ppf((1 + confidence) / 2, runs - 1) * math.sqrt(runs / (runs - 1))
+    return float(stats.norm.cdf(-upper)), float(stats.norm.cdf(upper))
+
+
+def band(values: Array, draws: int = DRAWS // 5) -> tuple[Array, Array, Array]:
+    """Return the mean over runs, the first axis, and the ends of its interval; NaN if there is one run only."""
+    mean = values.mean(axis=0)
+    if len(values) < 2:
+        return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    low, high = np.quantile(weights(len(values), draws) @ values, levels(len(values)), axis=0)
+    return mean, low, high
+
+
+def mean_of(values: Array) -> Interval:
+    """Return the mean of some runs."""
+    mean, low, high = band(values[:, None], DRAWS)
+    return Interval(float(mean[0]), float(low[0]), float(high[0]))
+
+
+def ratio_of(over: Array, under: Array, confidence: float = CONFIDENCE) -> Interval:
+    """Return the ratio of two means of runs with the same seeds; NaN if the one below is not positive."""
+    if under.mean() <= 0:
+        return Interval(math.nan, math.nan, math.nan)
+    ratio = float(over.mean() / under.mean())
+    if len(over) < 2:
+        return Interval(ratio, math.nan, math.nan)
+    drawn = weights(len(over))
+    below = drawn @ under
+    if below.min() <= 0:
+        return Interval(ratio, math.nan, math.nan)
+    low, high = np.quantile(drawn @ over / below, levels(len(over), confidence))
+    return Interval(ratio, float(low), float(high))
+
+
+def slope_of(rounds: Array, regrets: list[Array]) -> Interval:
+    """Return the slope of log mean regret over log rounds by least squares; NaN where a regret is not positive.
+
+    Parameters
+    ----------
+    rounds : (k,) array
+        At least two numbers of rounds.
+    regrets : list of (runs,) arrays
+        The regrets of the runs at each of them. Where all have as many, run i is the same throughout.
+    """
+    x = np.log(rounds) - np.log(rounds).mean()
+    means = np.array([values.mean() for values in regrets])
+    if means.min() <= 0:
+        return Interval(math.nan, math.nan, math.nan)
+    slope = float(x @ np.log(means) / (x @ x))
+    least = min(map(len, regrets))
+    if least < 2:
+        return Interval(slope, math.nan, math.nan)
+    drawn = np.column_stack([weights(len(values)) @ values for values in regrets])
+    if drawn.min() <= 0:
+        return Interval(slope, math.nan, math.nan)
+    low, high = np.quantile(np.log(drawn) @ x / (x @ x), levels(least))
+    return Interval(slope, float(low), float(high))

@@ -1,0 +1,163 @@
+"""The page and the figures: whole, correct, and readable in a real browser without any network."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+import orbandit as ob
+from orbandit.cli import main
+from orbandit.errors import InputError, MissingExtraError, OrbanditError
+from orbandit.reports.page import page
+from orbandit.reports.paper import save_figures
+from orbandit.reports.report import report
+from orbandit.reports.summary import summarise
+
+
+@pytest.fixture(scope="module")
+def written(results, tmp_path_factory):
+    """Return the page of the results."""
+    path = tmp_path_factory.mktemp("page") / "shapes.html"
+    report(results, path)
+    return path
+
+
+def charts_of(text):
+    return json.loads(re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_the_page_holds_every_number(written, results):
+    text = written.read_text(encoding="utf-8")
+    summary = summarise(results)
+    body = text.partition("<script>")[0]
+    assert "two &lt;shapes&gt; &amp; a box" in body
+    assert "disk &lt;/script&gt;" in body  # names are words, never part of the page
+    assert body.count("<h2") == 5
+    for result in summary.problems:
+        for horizon in result.horizons:
+            for agent in horizon.agents:
+                assert f"{agent.final.value:.3g}" in body
+    assert "0 to 3" in body  # the seeds
+    assert f"orbandit {ob.__version__}" in body
+    assert "(d + 1) / (d + 2) = 0.833" in body
+    assert text == page(summary)  # the same results give the same page
+
+
+def test_every_chart_is_one_that_plotly_knows(written, results):
+    charts = charts_of(written.read_text(encoding="utf-8"))
+    kinds = {"linear", "log", "horizons"}
+    assert set(charts) == {f"problem-{i}-{kind}" for i in (1, 2, 3) for kind in kinds} | {
+        "problem-1-scene",
+        "problem-2-scene",
+    }
+    for chart in charts.values():
+        go.Figure(chart)  # which refuses unknown names and values
+    (first,) = (r for r in summarise(results).problems if r.name == "icosahedron")
+    curves = {
+        trace["name"]: trace for trace in charts["problem-2-linear"]["data"] if "line" in trace and "fill" not in trace
+    }
+    for agent in first.longest.agents:
+        np.testing.assert_allclose(curves[agent.label]["y"], agent.mean, rtol=1e-5)
+        assert curves[agent.label]["line"]["dash"] == ("solid" if agent.uses_group else "dash")
+    colors = {label: curve["line"]["color"] for label, curve in curves.items()}
+    assert colors["OrbitTree"] == colors["OrbitTree without group"] != colors["Zooming"]
+
+
+def test_nothing_in_the_page_leaves_it(written):
+    body = re.sub(r"<script>.*?</script>", "", written.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert not re.search(r"(?:src|href)\s*=\s*[\"'](?!#|data:)", body)
+    assert "@import" not in body
+    assert "url(" not in body
+
+
+def test_a_browser_reads_it(written, chromium):
+    context = chromium.new_context(viewport={"width": 1200, "height": 900}, color_scheme="light")
+    tab = context.new_page()
+    requests, troubles = [], []
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    tab.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    tab.goto(written.as_uri())
+    tab.wait_for_selector("html[data-drawn=yes]", timeout=60_000)
+
+    visible = """agent => document.getElementById('problem-1-log').data
+        .filter(trace => trace.legendgroup === agent).map(trace => trace.visible !== false)"""
+    drawn = "() => document.querySelectorAll('#problem-1-log .scatterlayer .trace path.js-line').length"
+    before = tab.evaluate(drawn)
+    assert tab.evaluate(visible, "Zooming") == [True, True]
+    button = tab.locator('button[data-problem="problem-1"][data-agent="Zooming"]')
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert tab.evaluate(visible, "Zooming") == [False, False]
+    assert tab.evaluate(visible, "OrbitTree") == [True, True]
+    tab.wait_for_function(f"count => ({drawn})() < count", arg=before)
+    button.click()
+    tab.wait_for_function(f"count => ({drawn})() === count", arg=before)
+
+    ink = "() => getComputedStyle(document.querySelector('#problem-1-linear .xtick text')).fill"
+    light = tab.evaluate(ink)
+    tab.emulate_media(color_scheme="dark")
+    tab.wait_for_function(f"old => ({ink})() !== old", arg=light)
+    tab.emulate_media(color_scheme="dark", media="print")
+    tab.wait_for_function(f"() => ({ink})() === 'rgb(0, 0, 0)'")
+    tab.emulate_media(color_scheme="light", media="screen")
+
+    camera = "() => JSON.stringify(document.getElementById('problem-2-scene')._fullLayout.scene._scene.getCamera().eye)"
+    eye = tab.evaluate(camera)
+    tab.locator("#problem-2-scene").scroll_into_view_if_needed()
+    box = tab.locator("#problem-2-scene canvas").bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + box["width"] / 2 + 120, box["y"] + box["height"] / 2 + 40, steps=5)
+    tab.mouse.up()
+    tab.wait_for_function(f"old => ({camera})() !== old", arg=eye)
+
+    assert requests == [written.as_uri()]
+    assert troubles == []
+    context.close()
+
+
+def test_figures_for_a_paper(results, tmp_path):
+    paths = save_figures(summarise(results), tmp_path / "new" / "figures")
+    names = {path.name for path in paths}
+    expected = {f"{name}-{part}" for name in ("disk-script", "icosahedron") for part in ("regret", "horizons", "scene")}
+    expected |= {"box-of-four-regret", "box-of-four-horizons"}
+    assert names == {f"{name}.{kind}" for name in expected for kind in ("png", "svg")}
+    for path in paths:
+        start = path.read_bytes()[:8]
+        assert start.startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml")
+        assert path.stat().st_size > 5_000
+
+
+def test_the_command(results, tmp_path, capsys):
+    out, figures = tmp_path / "here.html", tmp_path / "figures"
+    assert main(["report", str(results), "--out", str(out), "--figures", str(figures)]) == 0
+    printed = capsys.readouterr().out
+    assert f"page: {out}" in printed
+    assert out.stat().st_size > 4_000_000
+    assert len(list(figures.iterdir())) == 16
+    assert main(["report", str(results)]) == 0
+    beside = results.with_suffix(".html")
+    assert f"page: {beside}" in capsys.readouterr().out
+    assert beside.read_text(encoding="utf-8") == out.read_text(encoding="utf-8")
+    assert main(["report", str(tmp_path / "nothing.db")]) == 1
+    assert "missing" in capsys.readouterr().err
+
+
+def test_what_is_refused(results, tmp_path, monkeypatch):
+    kept = results.read_bytes()
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        report(results, tmp_path / "page.txt")
+    with pytest.raises(OrbanditError):
+        report(results, results)
+    assert results.read_bytes() == kept
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="must be a folder"):
+        report(results, tmp_path / "page.html", figures=tmp_path / "file")
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(MissingExtraError, match=r"orbandit\[report\]"):
+        report(results, tmp_path / "other.html")
+    assert not (tmp_path / "other.html").exists()

@@ -1,0 +1,135 @@
+"""The numbers of a report are those of the runs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from orbandit.errors import StoreError
+from orbandit.experiments.finished import FinishedRun, run_key
+from orbandit.experiments.store import Store, load
+from orbandit.reports.summary import summarise
+
+
+def finished(agent, seed, regret, **given):
+    """Return a run of one checkpoint, of 10 rounds."""
+    parameters = {"agent": {"class": agent}, "seed": seed, "version": "1.0", "problem": {"class": "mine:Own"}}
+    parameters = parameters | given
+    values = (run_key(parameters), "own", agent, 10, seed, parameters, np.array([10]), np.array([regret]))
+    return FinishedRun(*values, seconds=1e-3, plays=np.empty((0, 0)))
+
+
+def stored(path, runs):
+    with Store.create(path, {"name": "own"}) as store:
+        store.add_many(runs)
+    return path
+
+
+def test_it_is_what_the_runs_say(results):
+    summary = summarise(results)
+    table = load(results)
+    assert summary.name == "two <shapes> & a box"
+    assert summary.runs == table.key.nunique() == 3 * 3 * 2 * 4
+    assert summary.rounds == 3 * 3 * 4 * (100 + 400)
+    assert [result.name for result in summary.problems] == ["disk </script>", "icosahedron", "box of four"]
+    assert summary.families == ("OrbitTree", "Zooming")
+    for result in summary.problems:
+        assert [one.horizon for one in result.horizons] == [100, 400]
+        for horizon in result.horizons:
+            rows = table[(table.problem == result.name) & (table.horizon == horizon.horizon)]
+            finals = rows[rows["round"] == horizon.horizon].groupby("agent").regret.mean().sort_values()
+            assert [agent.label for agent in horizon.agents] == list(finals.index)
+            np.testing.assert_allclose([agent.final.value for agent in horizon.agents], finals)
+            for agent in horizon.agents:
+                mine = rows[rows.agent == agent.label].pivot_table("regret", "seed", "round").to_numpy()
+                np.testing.assert_allclose(agent.regret, mine)
+                np.testing.assert_allclose(agent.mean, mine.mean(axis=0))
+                assert (agent.low <= agent.mean + 1e-12).all()
+                assert (agent.high >= agent.mean - 1e-12).all()
+                assert agent.seeds == (0, 1, 2, 3)
+                assert agent.seconds > 0
+
+
+def test_what_the_group_is_worth(results):
+    for result in summarise(results).problems:
+        (worth,) = result.longest.worth()
+        named = {agent.label: agent for agent in result.longest.agents}
+        assert worth.family == "OrbitTree"
+        assert worth.told == named["OrbitTree"].final
+        assert worth.untold == named["OrbitTree without group"].final
+        assert worth.ratio.value == pytest.approx(worth.told.value / worth.untold.value)
+        assert worth.ratio.low <= worth.ratio.value <= worth.ratio.high
+
+
+def test_pairs_slopes_and_exponents(results):
+    disk, solid, box = summarise(results).problems
+    assert (disk.exponent, solid.exponent, box.exponent) == (3 / 4, 4 / 5, 5 / 6)
+    for result in (disk, solid, box):
+        assert len(result.longest.comparisons) == 3
+        for (better, worse), comparison in result.longest.comparisons.items():
+            order = [agent.label for agent in result.longest.agents]
+            assert order.index(better) < order.index(worse)
+            assert comparison.ratio.value <= 1
+        for label, slope in result.slopes.items():
+            finals = [next(a for a in h.agents if a.label == label).final.value for h in result.horizons]
+            assert slope.is_across
+            assert slope.exponent.value == pytest.approx(np.log(finals[1] / finals[0]) / np.log(4))
+
+
+def test_plays_are_gathered_where_a_picture_can_show_them(results):
+    disk, solid, box = (result.longest.agents[0].plays for result in summarise(results).problems)
+    assert disk.shape[1:] == (2,)
+    assert solid.shape[1:] == (3,)
+    assert len(disk) == len(solid) >= 4 * 50
+    assert (np.linalg.norm(disk, axis=1) <= 1 + 1e-9).all()
+    assert box.size == 0
+
+
+def test_a_problem_that_cannot_be_built_again_is_told(tmp_path):
+    summary = summarise(stored(tmp_path / "own.db", [finished("A", 0, 3.0), finished("B", 0, 1.5)]))
+    (result,) = summary.problems
+    assert result.problem is None
+    assert "mine" in result.trouble
+    assert result.exponent is None
+    assert [agent.label for agent in result.longest.agents] == ["B", "A"]
+    (comparison,) = result.longest.comparisons.values()
+    assert comparison.ratio.value == 0.5
+    assert not comparison.ratio.is_known  # of one run
+    assert not comparison.is_clear
+    assert result.slopes == {}
+
+
+def test_clear_means_clear_after_all_comparisons(tmp_path):
+    rng = np.random.default_rng(0)
+    runs = [
+        finished(name, seed, scale * rng.uniform(0.9, 1.1))
+        for name, scale in (("A", 1), ("B", 1.01), ("C", 2))
+        for seed in range(12)
+    ]
+    (result,) = summarise(stored(tmp_path / "own.db", runs)).problems
+    pairs = {frozenset(pair): comparison.is_clear for pair, comparison in result.longest.comparisons.items()}
+    assert pairs == {frozenset("AB"): False, frozenset("AC"): True, frozenset("BC"): True}
+
+
+def test_seeds_that_only_one_has_do_not_count_in_a_pair(tmp_path):
+    runs = [finished("A", seed, 1.0) for seed in range(3)] + [
+        finished("B", seed, 2.0 if seed < 3 else 100.0) for seed in range(5)
+    ]
+    (result,) = summarise(stored(tmp_path / "own.db", runs)).problems
+    assert result.longest.comparisons["A", "B"].ratio.value == 0.5
+
+
+def test_two_versions_are_two_agents(tmp_path):
+    runs = [finished("A", 0, 1.0), finished("A", 0, 2.0, version="2.0")]
+    summary = summarise(stored(tmp_path / "own.db", runs))
+    assert summary.versions == ("1.0", "2.0")
+    assert [agent.label for agent in summary.problems[0].longest.agents] == ["A [1.0]", "A [2.0]"]
+
+
+def test_no_results_are_no_report(tmp_path):
+    with pytest.raises(StoreError, match="no finished run"):
+        summarise(stored(tmp_path / "empty.db", []))
+    with pytest.raises(StoreError, match="missing"):
+        ob.reports.report(tmp_path / "nothing.db")
+    assert dataclasses.is_dataclass(ob.reports.Summary)

@@ -16,8 +16,9 @@ from orbandit.errors import InputError
 from orbandit.experiments import engines
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.simulate import simulate
-from orbandit.experiments.spec import Experiment, Task
+from orbandit.experiments.spec import Experiment
 from orbandit.experiments.store import Store
+from orbandit.experiments.tasks import Task
 
 CHUNK_ROUNDS = 2_000_000
 """Rounds of a chunk, about a second of compiled play; at least one run."""

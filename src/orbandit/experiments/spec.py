@@ -26,32 +26,26 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from orbandit._checks import unknown_name
-from orbandit.agents import Agent
 from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.registry import Entry, said
+from orbandit.experiments.tasks import MOST_AGENTS, Task, as_text, problem_of
 from orbandit.experiments.toml_lines import KeyPath, Mistake, check, load, located, odd_values, shown
 from orbandit.problems import Problem
 from orbandit.spaces import Box
 
 Tables: TypeAlias = list[tuple[tuple[str, int], dict[str, Any]]]
-MOST_AGENTS = 1_000
 LONGEST = 24
 """Most characters of a value in a label."""
 SEGMENT = Box(0.0, 1.0, dim=1)
 """Where agents are tried."""
 WRAP = " A list makes a grid of values; wrap a value that is a list in one more."
 TRUTH = "it is told the problem's group or not"
-SIMULATE = ("agent", "problem", "horizon", "seeds", "jobs", "use_group", "plays", "checkpoints")
-"""Arguments of `simulate`, which options of an agent's class must not share."""
 
 
 @dataclass(frozen=True)
@@ -85,53 +79,6 @@ class PlanRow(NamedTuple):
     horizons: tuple[int, ...]
     seeds: int
     rounds: int
-
-
-@dataclass(frozen=True)
-class Task:
-    """A run: a problem, an agent, a horizon and a seed.
-
-    Attributes
-    ----------
-    problem, agent, horizon, seed : str, str, int, int
-        The name of the problem, the label of the agent, the number of rounds and the seed.
-    parameters : dict
-        Everything that determines the run, as JSON can hold it: the tables, horizon, seed and version.
-    folder : Path
-        That of the file.
-    """
-
-    problem: str
-    agent: str
-    horizon: int
-    seed: int
-    parameters: dict[str, Any] = field(hash=False)
-    folder: Path
-
-    @property
-    def _player(self) -> tuple[Any, dict[str, Any], bool]:
-        return _player(_text(self.parameters["agent"]), self.folder)
-
-    @property
-    def agent_class(self) -> Any:
-        """What `simulate` takes as `agent`: a class, or a callable if the class does not take what agents are told."""
-        return self._player[0]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Further arguments of `simulate`."""
-        return dict(self._player[1])
-
-    @property
-    def use_group(self) -> bool:
-        """Whether `simulate` tells the agent's class the problem's group."""
-        return self._player[2]
-
-    def arguments(self) -> dict[str, Any]:
-        """Return all arguments of `simulate`; the problem is built once in a process."""
-        problem = _problem(_text(self.parameters["problem"]), self.folder)
-        fixed = {"agent": self.agent_class, "problem": problem, "horizon": self.horizon, "seeds": [self.seed]}
-        return {**fixed, "use_group": self.use_group, **self.options}
 
 
 @dataclass(frozen=True)
@@ -177,7 +124,7 @@ class Experiment:
         """Return the problem of a name, which is built once in a process."""
         for problem in self.problems:
             if problem.name == name:
-                return _problem(_text(problem.table), self.folder)
+                return problem_of(as_text(problem.table), self.folder)
         raise unknown_name("problem", name, [problem.name for problem in self.problems])
 
 
@@ -252,7 +199,7 @@ class _Reader:
         seen: dict[str, str] = {}
         for path, table in tables:
             rest = {key: value for key, value in table.items() if key != "name"}
-            text = _text(rest)
+            text = as_text(rest)
             name = table.get("name")
             if not isinstance(name, str):
                 name = _unused(table["class"].rpartition(":")[2], named)
@@ -264,7 +211,7 @@ class _Reader:
             seen[text] = name
             specs.append(ProblemSpec(name, rest))
             try:
-                _problem(text, self._folder)
+                problem_of(text, self._folder)
             except SpecError as error:
                 self._mistakes += [Mistake((*path, *one.path), one.text) for one in error.mistakes]
         return specs
@@ -292,7 +239,7 @@ class _Reader:
                 label = _label(table.get("name") or entry.short, given, hidden)
                 use_group = given.pop("group", True)
                 spec = AgentSpec(_unused(label, labels), table["class"], given, use_group)
-                text = _text(spec.table)
+                text = as_text(spec.table)
                 if text in seen:
                     self._add(path, f"the agent {label} is there twice; leave one of them out.")
                 specs.append(spec)
@@ -335,53 +282,6 @@ class _Reader:
 
     def _add(self, path: KeyPath, text: str) -> None:
         self._mistakes.append(Mistake(path, text))
-
-
-@dataclass(frozen=True)
-class _Maker:
-    """Makes an agent of a class that takes only some of what agents are told."""
-
-    entry: Entry
-    options: dict[str, Any]
-    use_group: bool
-
-    def __call__(self, problem: Problem, horizon: int, seed: np.random.SeedSequence) -> Any:
-        group = problem.group if self.use_group else None
-        told: dict[str, Any] = {"problem": problem, "space": problem.space, "group": group, "horizon": horizon}
-        told |= {"seed": seed, "reward_range": problem.reward_range}
-        taken = self.entry.signature.parameters
-        if "lipschitz" in taken and "lipschitz" not in self.options:
-            told["lipschitz"] = problem.lipschitz  # which may take a search to find
-        kept = {key: value for key, value in told.items() if key in taken}
-        return registry.call(self.entry, kept | self.options)
-
-
-@lru_cache(maxsize=64)
-def _problem(text: str, folder: Path) -> Problem:
-    """Build the problem of a table given as JSON."""
-    problem: Problem = registry.build("problem", json.loads(text), folder)
-    return problem
-
-
-@lru_cache(maxsize=MOST_AGENTS)
-def _player(text: str, folder: Path) -> tuple[Any, dict[str, Any], bool]:
-    """Return the agent, the options and `use_group` that `simulate` takes for the table given as JSON."""
-    table = json.loads(text)
-    entry = registry.find("agent", table.pop("class"), folder)
-    mistakes: list[Mistake] = []
-    options = registry.convert(entry, table, (), folder, mistakes)
-    if options is None:
-        raise SpecError("\n".join(mistake.text for mistake in mistakes), tuple(mistakes))
-    use_group = bool(options.pop("group"))
-    taken = entry.signature.parameters
-    usual = entry.is_open or {"group", "horizon", "lipschitz", "reward_range", "seed"} <= set(taken)
-    if isinstance(entry.make, type) and issubclass(entry.make, Agent) and usual and not set(options) & set(SIMULATE):
-        return entry.make, options, use_group
-    return _Maker(entry, options, use_group), {}, True
-
-
-def _text(table: dict[str, Any]) -> str:
-    return json.dumps(table, sort_keys=True)
 
 
 def _label(name: str, given: dict[str, Any], hidden: set[str]) -> str:

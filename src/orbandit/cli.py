@@ -47,6 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     play = commands.add_parser("run", help="play the experiment that a TOML file describes; started again, it goes on")
     play.add_argument("file", type=Path, metavar="FILE.toml")
     play.add_argument("--out", type=Path, help="file of the results (default: beside FILE, with the ending .db)")
+    play.add_argument(
+        "--resume", action=argparse.BooleanOptionalAction, default=True, help="go on with results that are there"
+    )
     play.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
     play.add_argument("--engine", choices=("local", "dask"), default="local", help="who plays (default: local)")
     play.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster (default: one on this machine)")
@@ -130,6 +133,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     experiment = read(arguments.file)
     out = arguments.out or arguments.file.with_suffix(".db")
+    if not arguments.resume and os.path.lexists(out):
+        raise ob.errors.StoreError(f"{out} is there already; leave --no-resume out to go on with it, or choose --out.")
     if arguments.dry_run:
         _show_plan(experiment, len(missing(experiment, out)), out)
         return 0

@@ -163,6 +163,24 @@ def test_the_commands(file, tmp_path, capsys):
     assert "line 10" in capsys.readouterr().err
 
 
+def test_results_that_are_there_may_be_refused(file, tmp_path, capsys):
+    path = tmp_path / "results.db"
+    command = ["run", str(file), "--out", str(path), "--jobs", "1"]
+    file.write_text(FILE.replace("seeds = 4", "seeds = 1"))
+    assert main([*command, "--no-resume"]) == 0
+    before = path.read_bytes()
+    capsys.readouterr()
+    for more in ([], ["--dry-run"]):
+        assert main([*command, *more, "--no-resume"]) == 1
+        told = capsys.readouterr()
+        assert f"{path} is there already; leave --no-resume out" in told.err
+        assert not told.out
+    assert path.read_bytes() == before
+    for more in ([], ["--resume"]):
+        assert main([*command, *more]) == 0
+        assert "nothing left to play" in capsys.readouterr().out
+
+
 SLOW = FILE.replace("[200, 1_000]", "[300_000]").replace("seeds = 4", "seeds = 6")
 
 

@@ -123,6 +123,7 @@ def test_tasks_are_all_there_in_a_stable_order_with_the_same_parameters(write):
         "agent": {"class": "UniformMeshN", "mesh": "quotient", "group": True},
         "horizon": 1000,
         "seed": 0,
+        "checkpoints": 20,
         "version": ob.__version__,
     }
 

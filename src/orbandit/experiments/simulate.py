@@ -27,7 +27,7 @@ CHUNK = 65_536
 """Rounds played at a time by a compiled loop: the draws of a chunk stay in the cache."""
 
 PER_DECADE = 20
-"""Checkpoints in each factor of ten."""
+"""Checkpoints in each factor of ten, unless others are wanted."""
 
 Maker = Callable[[Problem, int, np.random.SeedSequence], Any]
 
@@ -41,7 +41,7 @@ class Runs:
     regret : (seeds, checkpoints) array
         Pseudo-regret of each run.
     checkpoints : (checkpoints,) array of int
-        The rounds at which it was read, about evenly spaced in their logarithm; the last is the horizon.
+        The rounds at which it was read; the last is the horizon.
     seconds_per_round : float
         Time of a run's rounds, without building the agent, averaged over runs.
     name : str
@@ -74,6 +74,7 @@ def simulate(
     *,
     use_group: bool = True,
     plays: int = 0,
+    checkpoints: int | Iterable[int] | None = None,
     **options: Any,
 ) -> Runs:
     """Play a problem and return the pseudo-regret.
@@ -95,7 +96,10 @@ def simulate(
     use_group : bool
         False keeps the problem's group from an agent given as a class: what is the symmetry worth?
     plays : int
-        Number of rounds, evenly spaced, whose points are kept; that of all rounds if there are fewer.
+        Number of rounds, evenly spaced, whose points are kept; if there are fewer rounds, all are.
+    checkpoints : int or sequence of int, optional
+        When the regret is read. A number, by default 20: so many rounds in each factor of ten, about evenly spaced in
+        their logarithm. A list: these rounds, without those above the horizon. The horizon itself is always one.
     **options
         Further arguments of a class, or others than the problem's: `lipschitz=None`, say.
 
@@ -127,24 +131,34 @@ def simulate(
         raise InputError("`seeds` must name at least one run, but got none.")
     compiled = isinstance(getattr(problem, "noise", None), Bernoulli)
     workers = ((os.cpu_count() or 1) if compiled else 1) if jobs is None else as_count(jobs, "jobs")
-    checkpoints = log_spaced(rounds)
+    read = _reading_rounds(checkpoints, rounds)
     kept = evenly_spaced(rounds, as_count(plays, "plays", minimum=0))
 
     make = _maker(agent, problem, use_group, options)
     optimum = float(problem.optimum)  # which may take a search to find, and threads would each begin one
 
     def run(entropy: int) -> tuple[Array, Array, float, str]:
-        return _run(make, problem, optimum, rounds, entropy, checkpoints, kept)
+        return _run(make, problem, optimum, rounds, entropy, read, kept)
 
     with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
         results = list(pool.map(run, entropies))
     regrets, points, seconds, names = zip(*results, strict=True)
-    return Runs(np.array(regrets), checkpoints, float(np.mean(seconds)) / rounds, names[0], np.array(points))
+    return Runs(np.array(regrets), read, float(np.mean(seconds)) / rounds, names[0], np.array(points))
 
 
-def log_spaced(horizon: int) -> npt.NDArray[np.int64]:
-    """Return rounds up to the horizon, about evenly spaced in their logarithm."""
-    many = 1 + int(np.ceil(PER_DECADE * np.log10(horizon)))
+def _reading_rounds(given: int | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
+    """Return the rounds at which the regret is read, increasing up to the horizon."""
+    if not isinstance(given, Iterable):
+        return log_spaced(horizon, PER_DECADE if given is None else as_count(given, "checkpoints"))
+    rounds = [as_count(one, "checkpoints") for one in given]
+    if not rounds:
+        raise InputError("`checkpoints` must name at least one round, but got none; leave it out for the default.")
+    return np.unique([*(one for one in rounds if one < horizon), horizon]).astype(np.int64)
+
+
+def log_spaced(horizon: int, per_decade: int = PER_DECADE) -> npt.NDArray[np.int64]:
+    """Return rounds up to the horizon, about evenly spaced in their logarithm: so many in each factor of ten."""
+    many = 1 + int(np.ceil(per_decade * np.log10(horizon)))
     return np.unique(np.geomspace(1, horizon, max(many, 1)).round().astype(np.int64))
 
 

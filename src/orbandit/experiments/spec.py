@@ -1,8 +1,9 @@
-"""An experiment's file: problems, agents, horizons and seeds in TOML, checked before anything runs.
+"""An experiment's file: problems, agents, horizons, seeds and checkpoints in TOML, checked before anything runs.
 
     name = "cube under S_3"
     horizons = [1_000, 10_000]
     seeds = 10                      # a number of runs, or a list of seeds
+    checkpoints = 20                # rounds in each factor of ten at which regret is read, or a list of rounds
 
     [[problem]]
     class = "Cone"
@@ -34,6 +35,7 @@ from orbandit._checks import unknown_name
 from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.registry import Entry, said
+from orbandit.experiments.simulate import PER_DECADE
 from orbandit.experiments.tasks import MOST_AGENTS, Task, as_text, problem_of
 from orbandit.experiments.toml_lines import KeyPath, Mistake, check, load, located, odd_values, shown
 from orbandit.problems import Problem
@@ -93,6 +95,8 @@ class Experiment:
         In the order of the file, with grids expanded.
     horizons, seeds : tuple of int
         Each pair plays every horizon with every seed.
+    checkpoints : int or tuple of int
+        When the regret is read, as `simulate` takes it.
     description, folder : dict, Path
         The file's content, as JSON can hold it, and where the file lies.
     """
@@ -102,6 +106,7 @@ class Experiment:
     agents: tuple[AgentSpec, ...]
     horizons: tuple[int, ...]
     seeds: tuple[int, ...]
+    checkpoints: int | tuple[int, ...]
     description: dict[str, Any] = field(hash=False)
     folder: Path
 
@@ -110,10 +115,11 @@ class Experiment:
 
     def tasks(self) -> Iterator[Task]:
         """Yield every run: by problem, then agent, then horizon, then seed, each in the order of the file."""
-        installed = version("orbandit")
+        given = self.checkpoints
+        rest = {"checkpoints": given if isinstance(given, int) else list(given), "version": version("orbandit")}
         for problem, agent, horizon, seed in itertools.product(self.problems, self.agents, self.horizons, self.seeds):
             parameters = {"problem": problem.table, "agent": agent.table, "horizon": horizon, "seed": seed}
-            yield Task(problem.name, agent.label, horizon, seed, {**parameters, "version": installed}, self.folder)
+            yield Task(problem.name, agent.label, horizon, seed, {**parameters, **rest}, self.folder)
 
     def plan(self) -> list[PlanRow]:
         """Return what would run, a row for each problem and agent."""
@@ -183,7 +189,9 @@ class _Reader:
             raise located(self._path, lines, self._mistakes)
         name = checked.name or self._path.stem
         horizons, seeds = tuple(checked.horizons), tuple(checked.seeds)
-        return Experiment(name, tuple(problems), tuple(agents), horizons, seeds, data, self._folder)
+        given: int | list[int] | None = checked.checkpoints
+        checkpoints = PER_DECADE if given is None else given if isinstance(given, int) else tuple(given)
+        return Experiment(name, tuple(problems), tuple(agents), horizons, seeds, checkpoints, data, self._folder)
 
     def _tables(self, data: dict[str, Any], key: str) -> Tables:
         """Return the tables of a kind that are fit to be looked into."""

@@ -34,7 +34,7 @@ class Task:
     problem, agent, horizon, seed : str, str, int, int
         The name of the problem, the label of the agent, the number of rounds and the seed.
     parameters : dict
-        Everything that determines the run, as JSON can hold it: the tables, horizon, seed and version.
+        Everything that determines the run, as JSON can hold it: the tables, horizon, seed, checkpoints and version.
     folder : Path
         That of the file.
     """
@@ -69,7 +69,7 @@ class Task:
         """Return all arguments of `simulate`; the problem is built once in a process."""
         problem = problem_of(as_text(self.parameters["problem"]), self.folder)
         fixed = {"agent": self.agent_class, "problem": problem, "horizon": self.horizon, "seeds": [self.seed]}
-        return {**fixed, "use_group": self.use_group, **self.options}
+        return {**fixed, "use_group": self.use_group, "checkpoints": self.parameters["checkpoints"], **self.options}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from orbandit._checks import unknown_name
 from orbandit.errors import SpecError
@@ -34,6 +43,7 @@ DOT = re.compile(r"[ \t]*\.[ \t]*")
 SCALAR = re.compile(r"[^,\]}\n#]*")
 
 MOST_SEEDS = 1_000_000
+MOST_PER_DECADE = 1_000
 LONGEST = 10**12
 """Largest horizon."""
 LARGEST = 2**63 - 1
@@ -68,6 +78,20 @@ def _seeds(value: object) -> object:
     return list(range(value))
 
 
+def _checkpoints(value: object, as_list: ValidatorFunctionWrapHandler) -> object:
+    """Take a number for itself, and all else for a list; a union would put its branches into the paths of mistakes."""
+    if type(value) is not int:
+        return as_list(value)
+    if not 1 <= value <= MOST_PER_DECADE:
+        raise ValueError(f"must be from 1 to {MOST_PER_DECADE:,} rounds in each factor of ten, or a list of rounds")
+    return value
+
+
+Rounds: TypeAlias = Annotated[
+    list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1), AfterValidator(_different)
+]
+
+
 class _Table(BaseModel):
     """A [[problem]] or an [[agent]], whose further keys are its class's."""
 
@@ -81,13 +105,14 @@ class Schema(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid")
     name: str = Field(default="", min_length=1)
-    horizons: Annotated[list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1), AfterValidator(_different)]
+    horizons: Rounds
     seeds: Annotated[
         list[Annotated[int, Field(ge=0, le=LARGEST)]],
         Field(min_length=1),
         AfterValidator(_different),
         BeforeValidator(_seeds),
     ] = Field(default_factory=lambda: list(range(10)))
+    checkpoints: Annotated[Rounds, WrapValidator(_checkpoints)] | None = None
     problem: list[_Table] = Field(min_length=1)
     agent: list[_Table] = Field(min_length=1)
 

@@ -95,29 +95,31 @@ def help_time() -> None:
 def kills(folder: Path) -> None:
     """Kill an experiment at random moments, and compare what it ends with."""
     agents = '[[agent]]\nclass = "OrbitTree"\ngroup = [true, false]\n[[agent]]\nclass = "UniformMeshN"\n'
-    file = experiment(folder, "kills", 100_000, 40, agents)
+    file = experiment(folder, "kills", 100_000, 60, agents)
     calm, wild = folder / "calm.db", folder / "wild.db"
     alone = seconds(partial(spawn, *command("run", str(file), "--out", str(calm))))
-    moments = random.Random(0)
-    killed = 0
-    while killed < KILLS:
-        process = subprocess.Popen(
-            command("run", str(file), "--out", str(wild)), stdout=subprocess.DEVNULL, start_new_session=True
-        )
+    start = seconds(partial(spawn, *command("run", str(file), "--out", str(folder / "none.db"), "--dry-run")))
+    moments, killed, kept = random.Random(0), 0, []
+    for _ in range(KILLS):
+        words = command("run", str(file), "--out", str(wild))
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, start_new_session=True)
         try:
-            process.wait(timeout=moments.uniform(0.3, 0.3 + 2.5 * alone / KILLS + 3.0))
+            process.wait(timeout=moments.uniform(0.2 * start, 2 * start + 1.6 * alone / KILLS))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             killed += 1
-            continue
-        if killed < KILLS:  # it came to its end before all kills: begin again
-            wild.unlink()
+        if wild.exists():
+            with ob.experiments.Store.open(wild, write=False) as store:
+                kept.append(len(store.done()))
     spawn(*command("run", str(file), "--out", str(wild)))
     with ob.experiments.Store.open(calm) as one, ob.experiments.Store.open(wild) as other:
         same = one.digest() == other.digest()
         runs = len(one.done()), len(other.done())
-    print(f"killed {killed} times: {runs[1]} of {runs[0]} runs, results identical: {same}", flush=True)
+    print(
+        f"killed {killed} times, with {', '.join(map(str, kept))} runs stored: {runs[1]} of {runs[0]} runs at the end, "
+    )
+    print(f"  results identical to those of one that was left alone: {same}", flush=True)
 
 
 def page(folder: Path) -> None:

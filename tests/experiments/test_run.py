@@ -7,13 +7,14 @@ import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 from distributed import Client, LocalCluster
 
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, StoreError
-from orbandit.experiments.run import PICTURED, PLAYS, missing, run
+from orbandit.experiments.run import CHUNK_ROUNDS, PICTURED, PLAYS, missing, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 
@@ -122,6 +123,31 @@ def test_a_killed_command_goes_on_where_it_was(file, tmp_path):
     assert digest(path) == digest(tmp_path / "whole.db")
 
 
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    script = tmp_path / "wait.py"
+    script.write_text(
+        "import time\n"
+        "from orbandit.experiments.engines import on_processes\n"
+        "if __name__ == '__main__':\n"
+        "    list(on_processes(time.sleep, [600.0] * 4, 2))\n"
+    )
+    parent = psutil.Popen([sys.executable, str(script)])
+
+    def workers():
+        return [child for child in parent.children() if "spawn_main" in " ".join(child.cmdline())]
+
+    try:
+        patience = time.monotonic() + 60
+        while len(started := workers()) < 2 and time.monotonic() < patience:
+            time.sleep(0.1)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert len(started) == 2
+    _, left = psutil.wait_procs(started, timeout=30)
+    assert left == []
+
+
 def test_another_experiment_or_a_foreign_file_is_refused(file, tmp_path):
     path = tmp_path / "results.db"
     run(read(file), path, jobs=1)
@@ -188,7 +214,7 @@ SLOW = FILE.replace("[200, 1_000]", "[300_000]").replace("seeds = 4", "seeds = 6
     "ignore"
 )  # the cluster's own, about ports and unclosed sockets of the worker that was killed
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same(file, tmp_path, monkeypatch):
-    monkeypatch.setattr("orbandit.experiments.run.CHUNK_ROUNDS", 300_000)  # a chunk for each run
+    monkeypatch.setitem(CHUNK_ROUNDS, "dask", 300_000)  # a chunk for each run
     file.write_text(SLOW)
     experiment = read(file)
     run(experiment, tmp_path / "local.db", jobs=2)

@@ -3,12 +3,14 @@
 A chunk is played by a pure function, so that one may be played again after a worker was lost, and nothing changes.
 """
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
 from importlib import import_module
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import connection, get_context, parent_process
 from typing import Any, TypeVar
 
 from orbandit.errors import MissingExtraError
@@ -26,7 +28,7 @@ def on_processes(play: Callable[[Chunk], Result], chunks: Sequence[Chunk], worke
         yield from map(play, chunks)
         return
     # Spawned workers hold no lock, thread or open file of this process.
-    with ProcessPoolExecutor(min(workers, len(chunks)), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(workers, len(chunks)), get_context("spawn"), end_with_parent) as pool:
         waiting = iter(chunks)
         pending: set[Future[Result]] = {pool.submit(play, chunk) for chunk in islice(waiting, 2 * workers)}
         while pending:
@@ -34,6 +36,18 @@ def on_processes(play: Callable[[Chunk], Result], chunks: Sequence[Chunk], worke
             pending |= {pool.submit(play, chunk) for chunk in islice(waiting, len(ended))}
             for future in ended:
                 yield future.result()
+
+
+def end_with_parent() -> None:
+    """End this worker when the process that started it ends, even by a kill; it would wait for work for ever."""
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
 
 
 def on_dask(

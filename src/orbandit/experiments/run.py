@@ -20,8 +20,9 @@ from orbandit.experiments.spec import Experiment
 from orbandit.experiments.store import Store
 from orbandit.experiments.tasks import Task
 
-CHUNK_ROUNDS = 2_000_000
-"""Rounds of a chunk, about a second of compiled play; at least one run."""
+CHUNK_ROUNDS = {"local": 100_000, "dask": 2_000_000}
+"""Rounds of a chunk, at least one run: on this machine, where handing out is cheap, a kill loses a fraction of a second
+of compiled play; on a cluster, where it is not, about a second or more."""
 
 PLAYS = 100
 """So many points played are kept of each run, for pictures."""
@@ -54,7 +55,7 @@ def run(
         Who plays: processes of this machine, or the workers of a Dask cluster. It changes no number but the time.
     jobs : int, optional
         Number of processes, by default one for each processor; 1 plays in this one. A cluster with a
-        scheduler has its own.
+        scheduler has its own. Processes import the main script: keep what it does under `if __name__ == "__main__":`.
     scheduler : str, optional
         Address of a Dask scheduler; without it, a cluster is started on this machine.
     progress : callable, optional
@@ -67,8 +68,8 @@ def run(
     StoreError
         If it is damaged, or no store at all.
     """
-    if engine not in ("local", "dask"):
-        raise unknown_name("engine", engine, ("local", "dask"))
+    if engine not in CHUNK_ROUNDS:
+        raise unknown_name("engine", engine, tuple(CHUNK_ROUNDS))
     if scheduler is not None and (engine != "dask" or jobs is not None):
         raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
     workers = (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
@@ -77,7 +78,7 @@ def run(
     else:
         played = partial(engines.on_processes, workers=workers)
     with _opened(experiment, Path(path)) as store:
-        chunks = list(_chunks(_left(experiment, store.done())))
+        chunks = list(_chunks(_left(experiment, store.done()), CHUNK_ROUNDS[engine]))
         many = 0
         for finished in played(play, chunks):
             store.add_many(finished)
@@ -110,10 +111,10 @@ def _opened(experiment: Experiment, path: Path) -> Store:
     return Store.open(path)
 
 
-def _chunks(left: list[Task]) -> Iterator[list[Task]]:
+def _chunks(left: list[Task], rounds: int) -> Iterator[list[Task]]:
     """Yield what is to be played: some seeds of one problem, agent and horizon at a time."""
     for (_, _, horizon), tasks in groupby(left, key=lambda task: (task.problem, task.agent, task.horizon)):
-        while chunk := list(islice(tasks, max(1, CHUNK_ROUNDS // horizon))):
+        while chunk := list(islice(tasks, max(1, rounds // horizon))):
             yield chunk
 
 

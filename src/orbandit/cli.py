@@ -59,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     page.add_argument("results", type=Path, metavar="RESULTS")
     page.add_argument("--out", type=Path, help="the page (default: beside RESULTS, with the ending .html)")
     page.add_argument("--figures", type=Path, metavar="DIR", help="also save figures for a paper, as PNG and SVG")
+    page.add_argument(
+        "--folder", type=Path, metavar="DIR", help="of your own modules and data (default: that of RESULTS)"
+    )
     page.set_defaults(run=_report)
     export = commands.add_parser("export", help="write the results of an experiment as a table")
     export.add_argument("results", type=Path, metavar="RESULTS")
@@ -78,9 +81,11 @@ def _demo(arguments: argparse.Namespace) -> int:
     from rich.table import Table
 
     from orbandit.experiments.spec import read
+    from orbandit.reports.page import check_extras
     from orbandit.reports.report import page_of, report
     from orbandit.reports.words import interval, size
 
+    check_extras()
     arguments.out.mkdir(parents=True, exist_ok=True)
     out = arguments.out / "demo.db"
     with resources.as_file(resources.files("orbandit.experiments") / "demo.toml") as file:
@@ -93,7 +98,7 @@ def _demo(arguments: argparse.Namespace) -> int:
         for name in ("with the group", "without", "ratio (95 %)"):
             table.add_column(name, justify="right")
         for row in result.longest.worth():
-            table.add_row(row.family, size(row.told.value), size(row.untold.value), interval(row.ratio))
+            table.add_row(row.family, size(row.told.value), size(row.untold.value), interval(row.comparison.ratio))
         Console().print(table)
     print(f"report: {page_of(out)}")
     return 0
@@ -198,7 +203,7 @@ def _show_plan(experiment: "Experiment", left: int, out: Path) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     from orbandit.reports.report import page_of, report
 
-    report(arguments.results, arguments.out, figures=arguments.figures)
+    report(arguments.results, arguments.out, figures=arguments.figures, folder=arguments.folder)
     print(f"page: {arguments.out or page_of(arguments.results)}")
     if arguments.figures is not None:
         print(f"figures: {arguments.figures}")

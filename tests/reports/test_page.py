@@ -62,6 +62,11 @@ def test_every_chart_is_one_that_plotly_knows(written, results):
     for agent in first.longest.agents:
         np.testing.assert_allclose(curves[agent.label]["y"], agent.mean, rtol=1e-5)
         assert curves[agent.label]["line"]["dash"] == ("solid" if agent.uses_group else "dash")
+    bands = {trace["legendgroup"] for trace in charts["problem-2-linear"]["data"] if trace.get("fill") == "toself"}
+    assert bands == set(curves)
+    zooming = next(agent for agent in first.longest.agents if agent.label == "Zooming")
+    (around,) = (t for t in charts["problem-2-linear"]["data"] if t.get("fill") == "toself" and t["name"] == "Zooming")
+    np.testing.assert_allclose(around["y"], np.concatenate([zooming.high, zooming.low[::-1]]), rtol=1e-5)
     colors = {label: curve["line"]["color"] for label, curve in curves.items()}
     assert colors["OrbitTree"] == colors["OrbitTree without group"] != colors["Zooming"]
 

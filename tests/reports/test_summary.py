@@ -9,7 +9,9 @@ import orbandit as ob
 from orbandit.errors import StoreError
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.store import Store, load
-from orbandit.reports.summary import summarise
+from orbandit.reports.page import page
+from orbandit.reports.statistics import Interval
+from orbandit.reports.summary import Comparison, summarise
 
 
 def finished(agent, seed, regret, **given):
@@ -58,8 +60,8 @@ def test_what_the_group_is_worth(results):
         assert worth.family == "OrbitTree"
         assert worth.told == named["OrbitTree"].final
         assert worth.untold == named["OrbitTree without group"].final
-        assert worth.ratio.value == pytest.approx(worth.told.value / worth.untold.value)
-        assert worth.ratio.low <= worth.ratio.value <= worth.ratio.high
+        assert worth.comparison.ratio.value == pytest.approx(worth.told.value / worth.untold.value)
+        assert worth.comparison.ratio.low <= worth.comparison.ratio.value <= worth.comparison.ratio.high
 
 
 def test_pairs_slopes_and_exponents(results):
@@ -96,28 +98,63 @@ def test_a_problem_that_cannot_be_built_again_is_told(tmp_path):
     (comparison,) = result.longest.comparisons.values()
     assert comparison.ratio.value == 0.5
     assert not comparison.ratio.is_known  # of one run
-    assert not comparison.is_clear
+    assert not comparison.is_clear(1)
     assert result.slopes == {}
 
 
 def test_clear_means_clear_after_all_comparisons(tmp_path):
     rng = np.random.default_rng(0)
-    runs = [
-        finished(name, seed, scale * rng.uniform(0.9, 1.1))
-        for name, scale in (("A", 1), ("B", 1.01), ("C", 2))
-        for seed in range(12)
-    ]
+    scales = {"A": 1.0, "B": 1.01, "C": 2.0}
+    runs = [finished(name, seed, scale * rng.uniform(0.9, 1.1)) for name, scale in scales.items() for seed in range(12)]
     (result,) = summarise(stored(tmp_path / "own.db", runs)).problems
-    pairs = {frozenset(pair): comparison.is_clear for pair, comparison in result.longest.comparisons.items()}
-    assert pairs == {frozenset("AB"): False, frozenset("AC"): True, frozenset("BC"): True}
+    found = {frozenset(pair): comparison for pair, comparison in result.longest.comparisons.items()}
+    assert {pair: one.is_clear(3) for pair, one in found.items()} == {
+        frozenset("AB"): False,
+        frozenset("AC"): True,
+        frozenset("BC"): True,
+    }
+    border = Comparison(Interval(0.9, 0.8, 1.0), 0.01)
+    assert border.is_clear(4)
+    assert not border.is_clear(6)  # 0.05 / 6 < 0.01
 
 
-def test_seeds_that_only_one_has_do_not_count_in_a_pair(tmp_path):
-    runs = [finished("A", seed, 1.0) for seed in range(3)] + [
-        finished("B", seed, 2.0 if seed < 3 else 100.0) for seed in range(5)
-    ]
+def test_runs_are_paired_by_seed(tmp_path):
+    """B has seeds that A has not, and what both share makes their ratio sharp."""
+    rng = np.random.default_rng(1)
+    shared = rng.uniform(50, 150, 20)
+    runs = [finished("A", seed, 0.5 * shared[seed] * rng.uniform(0.99, 1.01)) for seed in range(0, 20, 2)]
+    runs += [finished("B", seed, shared[seed] * rng.uniform(0.99, 1.01)) for seed in range(20)]
     (result,) = summarise(stored(tmp_path / "own.db", runs)).problems
-    assert result.longest.comparisons["A", "B"].ratio.value == 0.5
+    ratio = result.longest.comparisons["A", "B"].ratio
+    assert ratio.value == pytest.approx(0.5, rel=0.01)
+    assert ratio.high - ratio.low < 0.02
+
+
+def test_with_one_horizon_slopes_are_those_of_the_last_decade(tmp_path):
+    """Regret 1 up to a tenth of the horizon and growing like n^0.5 from there."""
+    rounds = np.array([1, 10, 100, 200, 400, 1000])
+    parameters = {"agent": {"class": "A"}, "seed": 0, "version": "1.0", "problem": {"class": "mine:Own"}}
+    regret = np.sqrt(np.maximum(rounds, 100) / 100)
+    run = FinishedRun(run_key(parameters), "own", "A", 1000, 0, parameters, rounds, regret, 1e-3, np.empty((0, 0)))
+    (result,) = summarise(stored(tmp_path / "own.db", [run])).problems
+    assert result.slopes["A"].exponent.value == pytest.approx(0.5)
+    assert not result.slopes["A"].is_across
+
+
+def test_an_unfinished_experiment_says_so_and_shows_all_agents(results, tmp_path):
+    with Store.open(results, write=False) as store:
+        spec, runs = store.spec, list(store.runs())
+    kept = [run for run in runs if run.horizon == 100 or run.agent == "Zooming"]
+    with Store.create(tmp_path / "part.db", spec) as store:
+        store.add_many(kept)
+    summary = summarise(tmp_path / "part.db")
+    assert (summary.runs, summary.expected) == (len(kept), len(runs))
+    for result in summary.problems:
+        assert result.longest.horizon == 100
+        assert len(result.longest.agents) == 3
+        assert set(result.slopes) == {"OrbitTree", "OrbitTree without group", "Zooming"}
+    assert "48 of 72 runs" in page(summary)
+    assert "not finished" in page(summary)
 
 
 def test_two_versions_are_two_agents(tmp_path):
@@ -125,6 +162,10 @@ def test_two_versions_are_two_agents(tmp_path):
     summary = summarise(stored(tmp_path / "own.db", runs))
     assert summary.versions == ("1.0", "2.0")
     assert [agent.label for agent in summary.problems[0].longest.agents] == ["A [1.0]", "A [2.0]"]
+    runs = [finished("A", 0, 1.0, sources={"mine:Own": "1"}), finished("A", 0, 2.0, sources={"mine:Own": "2"})]
+    labels = [agent.label for agent in summarise(stored(tmp_path / "two.db", runs)).problems[0].longest.agents]
+    assert all(label.startswith("A [source ") for label in labels)
+    assert len(set(labels)) == 2
 
 
 def test_no_results_are_no_report(tmp_path):

@@ -169,36 +169,74 @@ def read(path: str | os.PathLike[str]) -> Experiment:
     >>> experiment.name, len(experiment), [agent.label for agent in experiment.agents]
     ('disk', 12, ['OrbitTree', 'OrbitTree without group'])
     """
-    return _Reader(Path(path)).experiment()
+    file = Path(path)
+    data, lines = load(file)
+    reader = _Reader(data, file.absolute().parent)
+    experiment = reader.experiment(file.stem)
+    if experiment is None:
+        raise located(file, lines, reader.mistakes)
+    return experiment
+
+
+def restored(description: dict[str, Any], folder: str | os.PathLike[str], name: str = "experiment") -> Experiment:
+    """Return the experiment of a description, as a store keeps it (`Store.spec`), without its file.
+
+    Parameters
+    ----------
+    description : dict
+        `Experiment.description`.
+    folder : path
+        Where data files and modules of the user's own may lie.
+    name : str
+        That of an experiment whose file gave it none.
+
+    Raises
+    ------
+    SpecError
+        If there are mistakes in it, or something that it names is gone; there are no lines to tell.
+
+    Examples
+    --------
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree", "lipschitz": [1.0, 2.0]}
+    >>> experiment = restored({"horizons": [100], "seeds": 5, "problem": [cone], "agent": [agent]}, ".")
+    >>> len(experiment), [agent.label for agent in experiment.agents]
+    (10, ['OrbitTree(lipschitz=1.0)', 'OrbitTree(lipschitz=2.0)'])
+    """
+    reader = _Reader(description, Path(folder).absolute())
+    experiment = reader.experiment(name)
+    if experiment is None:
+        raise SpecError("\n".join(one.text for one in reader.mistakes), tuple(reader.mistakes))
+    return experiment
 
 
 class _Reader:
-    """Reads a file and gathers its mistakes."""
+    """Reads the content of a file and gathers its mistakes."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._folder = path, path.absolute().parent
-        self._mistakes: list[Mistake] = []
+    def __init__(self, data: dict[str, Any], folder: Path) -> None:
+        self._data, self._folder = data, folder
+        self.mistakes: list[Mistake] = []
 
-    def experiment(self) -> Experiment:
-        data, lines = load(self._path)
-        checked, wrong = check(data)
-        self._mistakes += wrong
-        problems = self._problems(self._tables(data, "problem"))
-        agents = self._agents(self._tables(data, "agent"))
-        if self._mistakes or checked is None:
-            raise located(self._path, lines, self._mistakes)
-        name = checked.name or self._path.stem
+    def experiment(self, name: str) -> Experiment | None:
+        """Return what the content describes, by the name given unless it has one; None if there are mistakes."""
+        checked, wrong = check(self._data)
+        self.mistakes += wrong
+        problems = self._problems(self._tables("problem"))
+        agents = self._agents(self._tables("agent"))
+        if self.mistakes or checked is None:
+            return None
         horizons, seeds = tuple(checked.horizons), tuple(checked.seeds)
         given: int | list[int] | None = checked.checkpoints
         checkpoints = PER_DECADE if given is None else given if isinstance(given, int) else tuple(given)
-        return Experiment(name, tuple(problems), tuple(agents), horizons, seeds, checkpoints, data, self._folder)
+        rest = (horizons, seeds, checkpoints, self._data, self._folder)
+        return Experiment(checked.name or name, tuple(problems), tuple(agents), *rest)
 
-    def _tables(self, data: dict[str, Any], key: str) -> Tables:
+    def _tables(self, key: str) -> Tables:
         """Return the tables of a kind that are fit to be looked into."""
-        listed = data[key] if isinstance(data.get(key), list) else []
+        listed = self._data[key] if isinstance(self._data.get(key), list) else []
         tables = [((key, i), table) for i, table in enumerate(listed) if isinstance(table, dict)]
         odd = {path: list(odd_values(table, path)) for path, table in tables}
-        self._mistakes += itertools.chain(*odd.values())
+        self.mistakes += itertools.chain(*odd.values())
         return [(path, table) for path, table in tables if isinstance(table.get("class"), str) and not odd[path]]
 
     def _problems(self, tables: Tables) -> list[ProblemSpec]:
@@ -221,7 +259,7 @@ class _Reader:
             try:
                 problem_of(text, self._folder)
             except SpecError as error:
-                self._mistakes += [Mistake((*path, *one.path), one.text) for one in error.mistakes]
+                self.mistakes += [Mistake((*path, *one.path), one.text) for one in error.mistakes]
         return specs
 
     def _agents(self, tables: Tables) -> list[AgentSpec]:
@@ -289,7 +327,7 @@ class _Reader:
             self._add(place, mistake.text + (WRAP if is_list else ""))
 
     def _add(self, path: KeyPath, text: str) -> None:
-        self._mistakes.append(Mistake(path, text))
+        self.mistakes.append(Mistake(path, text))
 
 
 def _label(name: str, given: dict[str, Any], hidden: set[str]) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look
 from orbandit.reports.scenes import PlanarScene, Solid, SolidScene
-from orbandit.reports.summary import AgentResult, HorizonResult, ProblemResult
+from orbandit.reports.summary import COMPARED, AgentResult, HorizonResult, ProblemResult
 
 Chart: TypeAlias = dict[str, Any]
 Looks: TypeAlias = dict[str, Look]
@@ -23,14 +23,14 @@ SCALE = "Cividis"
 FLAT_MARKS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 SOLID_MARKS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")
 MOST_PLAYS = 1_000
-"""So many of an agent's plays are drawn at most."""
+"""So many of an agent's plays, at random, are drawn at most."""
 
 
 def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = None, *, log: bool) -> Chart:
     """Return regret over rounds with its intervals; in logarithms, with a line that has the theory's slope."""
     data: list[Chart] = []
-    least = min((float(a.mean[a.mean > 0].min()) for a in result.agents if (a.mean > 0).any()), default=1.0)
-    for agent in result.agents:
+    least = min((float(a.mean[~a.is_nothing].min()) for a in result.agents if not a.is_nothing.all()), default=1.0)
+    for place, agent in enumerate(result.agents):
         line = {"color": looks[agent.family].color, "width": 2, "dash": "solid" if agent.uses_group else "dash"}
         common = {
             "legendgroup": agent.label,
@@ -39,7 +39,8 @@ def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = N
             "mode": "lines",
             "showlegend": False,
         }
-        kept = agent.mean > 0 if log else np.ones(len(agent.mean), dtype=bool)
+        common["visible"] = place < COMPARED
+        kept = ~agent.is_nothing if log else np.ones(len(agent.mean), dtype=bool)
         x, mean, low, high = (values[kept] for values in (agent.checkpoints, agent.mean, agent.low, agent.high))
         if np.isfinite(low).all() and len(x):
             low = np.maximum(low, 0.1 * least) if log else low
@@ -48,7 +49,7 @@ def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = N
             data.append({**common, **around, **fill, "hoverinfo": "skip"})
         hover = "%{x:,} rounds<br>regret %{y:,.4g}"
         data.append({**common, "x": numbers(x), "y": numbers(mean), "line": line, "hovertemplate": hover})
-        if looks[agent.family].mark:
+        if looks[agent.family].mark or len(x) < 2:
             data[-1] |= {"mode": "lines+markers", "marker": _mark(looks[agent.family], 6)}
     if log and exponent is not None:
         data.append(_reference(result, exponent))
@@ -58,7 +59,7 @@ def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = N
 def horizon_chart(result: ProblemResult, looks: Looks) -> Chart:
     """Return regret at the end over the horizon, in logarithms, a line for each agent."""
     data: list[Chart] = []
-    for agent in result.longest.agents:
+    for place, agent in enumerate(result.longest.agents):
         played = [(h.horizon, one) for h in result.horizons for one in h.agents if one.label == agent.label]
         look = looks[agent.family]
         finals = [one.final for _, one in played]
@@ -71,6 +72,7 @@ def horizon_chart(result: ProblemResult, looks: Looks) -> Chart:
                 "name": agent.label,
                 "legendgroup": agent.label,
                 "showlegend": False,
+                "visible": place < COMPARED,
                 "x": [horizon for horizon, _ in played],
                 "y": numbers([final.value for final in finals]),
                 "error_y": {"type": "data", "array": numbers(above), "arrayminus": numbers(below), "thickness": 1},
@@ -88,7 +90,9 @@ def scene_chart(scene: PlanarScene | SolidScene, agents: tuple[AgentResult, ...]
     is_flat = isinstance(scene, PlanarScene)
     shown = [agent for agent in agents if len(agent.plays)]
     for place, agent in enumerate(shown):
-        plays = agent.plays[:: math.ceil(len(agent.plays) / MOST_PLAYS)]
+        plays = agent.plays
+        if len(plays) > MOST_PLAYS:
+            plays = np.random.default_rng(0).choice(plays, MOST_PLAYS, replace=False)
         points = scene.plane.lay(plays) if isinstance(scene, PlanarScene) else plays
         marks, look = FLAT_MARKS if is_flat else SOLID_MARKS, looks[agent.family]
         marker: Chart = {"color": look.color, "size": 4 if is_flat else 2.5, "opacity": 0.75}
@@ -210,7 +214,7 @@ def _mark(look: Look, size: float) -> Chart:
 
 
 def _layout(x: str, y: str, log: bool) -> Chart:
-    kind = {"type": "log", "dtick": 1} if log else {"type": "linear", "rangemode": "tozero"}
+    kind = {"type": "log", "dtick": 1, "exponentformat": "power"} if log else {"type": "linear", "rangemode": "tozero"}
     axes = {"xaxis": {"title": {"text": x}, **kind}, "yaxis": {"title": {"text": y}, **kind}}
     legend = {"x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom"}
     return {**axes, "margin": {"l": 64, "r": 16, "t": 10, "b": 48}, "height": 400, "legend": legend}

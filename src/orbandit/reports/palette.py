@@ -9,6 +9,9 @@ INK, PAPER, SHADE, DOT, STAR = "#22313f", "#f4f1ea", "#f2b880", "#5b84b1", "#c84
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Those of Okabe and Ito that are neither black nor near white."""
 
+SIGNS = ("", "■", "◆", "✚", "✖", "▲", "★")
+"""How marks look in a line of text; the first of all is left out."""
+
 GRAY, BEST = "#8a8a8a", "#ffffff"
 """Outlines; the best point on a picture of the mean."""
 
@@ -18,6 +21,11 @@ class Look(NamedTuple):
 
     color: str
     mark: int
+
+    @property
+    def sign(self) -> str:
+        """The mark in a line of text."""
+        return SIGNS[self.mark % len(SIGNS)]
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:

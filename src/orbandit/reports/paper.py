@@ -12,7 +12,7 @@ from orbandit.errors import InputError
 from orbandit.reports.orbits import new_figure
 from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look, looks
 from orbandit.reports.scenes import PlanarScene, SolidScene, scene_of
-from orbandit.reports.summary import AgentResult, HorizonResult, ProblemResult, Summary
+from orbandit.reports.summary import COMPARED, AgentResult, HorizonResult, ProblemResult, Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,19 +56,21 @@ def save_figures(summary: Summary, folder: str | os.PathLike[str], kinds: Sequen
 
 
 def regret_figure(result: HorizonResult, looks: dict[str, Look], exponent: float | None = None) -> "Figure":
-    """Return a figure of regret over rounds, on the left as it is, on the right in logarithms."""
+    """Return a figure of the regret of the best agents over rounds, as it is and in logarithms."""
     figure = new_figure(width=7.2, height=3.6)
     linear, log = figure.subplots(1, 2)
     for axes in (linear, log):
-        for agent in result.agents:
+        for agent in result.agents[:COMPARED]:
             look = looks[agent.family]
+            kept = ~agent.is_nothing if axes is log else np.ones(len(agent.mean), dtype=bool)
+            x, mean, low, high = (values[kept] for values in (agent.checkpoints, agent.mean, agent.low, agent.high))
             style: dict[str, Any] = {"color": look.color, "linestyle": "-" if agent.uses_group else "--"}
-            if look.mark:
+            if look.mark or len(x) < 2:
                 style |= {"marker": MARKS[look.mark % len(MARKS)], "markersize": 3, "markevery": 8}
-            axes.plot(agent.checkpoints, agent.mean, linewidth=1.4, label=agent.label, **style)
-            if np.isfinite(agent.low).all():
-                low = np.maximum(agent.low, 1e-3) if axes is log else agent.low
-                axes.fill_between(agent.checkpoints, low, agent.high, color=look.color, alpha=0.15, linewidth=0)
+            axes.plot(x, mean, linewidth=1.4, label=agent.label, **style)
+            if np.isfinite(low).all():
+                low = np.maximum(low, 0.1 * mean) if axes is log else low
+                axes.fill_between(x, low, high, color=look.color, alpha=0.15, linewidth=0)
         axes.set_xlabel("rounds")
         axes.spines[["top", "right"]].set_visible(False)
     linear.set_ylabel("regret")
@@ -87,7 +89,7 @@ def horizon_figure(result: ProblemResult, looks: dict[str, Look]) -> "Figure":
     """Return a figure of regret at the end over the horizon, in logarithms, with intervals."""
     figure = new_figure(width=4.6, height=4.2)
     axes = figure.subplots()
-    for agent in result.longest.agents:
+    for agent in result.longest.agents[:COMPARED]:
         played = [(h.horizon, one.final) for h in result.horizons for one in h.agents if one.label == agent.label]
         values = np.array([final.value for _, final in played])
         ends = np.array([(final.low, final.high) if final.is_known else (final.value,) * 2 for _, final in played])

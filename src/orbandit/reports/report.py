@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from orbandit.errors import InputError
-from orbandit.reports.page import write_page
+from orbandit.reports.page import check_extras, write_page
 from orbandit.reports.paper import save_figures
 from orbandit.reports.summary import Summary, summarise
 
@@ -14,6 +14,7 @@ def report(
     page: str | os.PathLike[str] | None = None,
     *,
     figures: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Summary:
     """Write a page of the results of an experiment, finished or not, and return the numbers on it.
 
@@ -27,8 +28,11 @@ def report(
         Where to write the page, an .html file; by default beside the results. An older one is replaced.
     figures : path, optional
         A folder for figures as PNG and SVG files.
+    folder : path, optional
+        Where the experiment's own modules and data files lie, by default that of the results.
     """
-    summary = summarise(results)
+    check_extras()
+    summary = summarise(results, folder)
     target = page_of(results) if page is None else Path(page)
     if target.resolve() == Path(results).resolve():
         raise InputError(f"`page` must be another file than the results, but got {target}.")

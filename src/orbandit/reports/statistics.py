@@ -1,11 +1,15 @@
-"""What few runs can say: bootstrap intervals of means, of ratios of means, and of slopes.
+"""What few runs can say: intervals of means, of ratios of means, and of slopes; and whether two means differ.
 
-Seeds are drawn with replacement, DRAWS times, always from the same stream, so that the same runs give the same page.
-Percentiles of a bootstrap from n values are too narrow, as their spread has n where Student's has n - 1. They are taken
-at the levels that make up for it on average (the expanded percentile interval of Hesterberg, What teachers should know
-about the bootstrap, The American Statistician 69, 2015):
+From FEW runs on, intervals are bootstrapped: runs are drawn with replacement, DRAWS times, always from the same stream,
+so that the same runs give the same page. Percentiles of a bootstrap from n values are too narrow, as their spread has n
+where Student's has n - 1. They are taken at the levels that make up for it on average (the expanded percentile interval
+of Hesterberg, What teachers should know about the bootstrap, The American Statistician 69, 2015):
 
     level' = Phi(t_level sqrt(n / (n - 1))),   t_level the quantile of Student's t with n - 1 degrees of freedom
+
+A bootstrap of fewer runs hardly leaves their range. There intervals are Student's, for ratios and slopes with what each
+run adds to them to first order. Whether a ratio of means is 1 is judged by Student's test of the differences of
+paired runs: the tails that many comparisons need are beyond a bootstrap.
 """
 
 import math
@@ -20,6 +24,8 @@ from orbandit._checks import Array, frozen
 DRAWS = 10_000
 CONFIDENCE = 0.95
 STREAM = 20_240
+FEW = 8
+"""With fewer runs, intervals are Student's."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +41,8 @@ class Interval:
         """Whether there are ends."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
-    def excludes(self, value: float) -> bool:
-        """Whether a value is known to lie outside."""
-        return self.is_known and not self.low <= value <= self.high
+
+UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 
 @lru_cache(maxsize=16)
@@ -47,9 +52,9 @@ def weights(runs: int, draws: int = DRAWS) -> Array:
     return frozen(rng.multinomial(runs, np.full(runs, 1 / runs), size=draws) / runs)
 
 
-def levels(runs: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the two levels of a bootstrap's percentiles for runs so few."""
-    upper = stats.t.ppf((1 + confidence) / 2, runs - 1) * math.sqrt(runs / (runs - 1))
+def levels(runs: int) -> tuple[float, float]:
+    """Return the two levels of a bootstrap's percentiles for so many runs."""
+    upper = _student(runs) * math.sqrt(runs / (runs - 1))
     return float(stats.norm.cdf(-upper)), float(stats.norm.cdf(upper))
 
 
@@ -58,6 +63,9 @@ def band(values: Array, draws: int = DRAWS // 5) -> tuple[Array, Array, Array]:
     mean = values.mean(axis=0)
     if len(values) < 2:
         return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    if len(values) < FEW:
+        reach = _student(len(values)) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+        return mean, mean - reach, mean + reach
     low, high = np.quantile(weights(len(values), draws) @ values, levels(len(values)), axis=0)
     return mean, low, high
 
@@ -68,19 +76,30 @@ def mean_of(values: Array) -> Interval:
     return Interval(float(mean[0]), float(low[0]), float(high[0]))
 
 
-def ratio_of(over: Array, under: Array, confidence: float = CONFIDENCE) -> Interval:
-    """Return the ratio of two means of runs with the same seeds; NaN if the one below is not positive."""
+def ratio_of(over: Array, under: Array) -> Interval:
+    """Return the ratio of two means of paired runs; NaN if the one below is not positive."""
     if under.mean() <= 0:
-        return Interval(math.nan, math.nan, math.nan)
+        return UNKNOWN
     ratio = float(over.mean() / under.mean())
-    if len(over) < 2:
-        return Interval(ratio, math.nan, math.nan)
+    if len(over) < FEW:
+        return _linear(ratio, (over - ratio * under) / under.mean())
     drawn = weights(len(over))
     below = drawn @ under
     if below.min() <= 0:
         return Interval(ratio, math.nan, math.nan)
-    low, high = np.quantile(drawn @ over / below, levels(len(over), confidence))
+    low, high = np.quantile(drawn @ over / below, levels(len(over)))
     return Interval(ratio, float(low), float(high))
+
+
+def chance_of(over: Array, under: Array) -> float:
+    """Return the probability of paired runs that differ as much or more, if their means are equal; 1 if all are."""
+    gaps = over - under
+    if len(gaps) < 2 or not gaps.any():
+        return 1.0
+    error = gaps.std(ddof=1) / math.sqrt(len(gaps))
+    if error == 0:
+        return 0.0
+    return float(2 * stats.t.sf(abs(gaps.mean()) / error, len(gaps) - 1))
 
 
 def slope_of(rounds: Array, regrets: list[Array]) -> Interval:
@@ -94,15 +113,29 @@ def slope_of(rounds: Array, regrets: list[Array]) -> Interval:
         The regrets of the runs at each of them. Where all have as many, run i is the same throughout.
     """
     x = np.log(rounds) - np.log(rounds).mean()
+    x = x / (x @ x)
     means = np.array([values.mean() for values in regrets])
     if means.min() <= 0:
-        return Interval(math.nan, math.nan, math.nan)
-    slope = float(x @ np.log(means) / (x @ x))
+        return UNKNOWN
+    slope = float(x @ np.log(means))
     least = min(map(len, regrets))
-    if least < 2:
-        return Interval(slope, math.nan, math.nan)
+    if least < FEW:
+        together = np.array([values[:least] / mean for values, mean in zip(regrets, means, strict=True)])
+        return _linear(slope, x @ together)
     drawn = np.column_stack([weights(len(values)) @ values for values in regrets])
     if drawn.min() <= 0:
         return Interval(slope, math.nan, math.nan)
-    low, high = np.quantile(np.log(drawn) @ x / (x @ x), levels(least))
+    low, high = np.quantile(np.log(drawn) @ x, levels(least))
     return Interval(slope, float(low), float(high))
+
+
+def _linear(value: float, parts: Array) -> Interval:
+    """Return Student's interval of an estimate to which each run adds a part, to first order."""
+    if len(parts) < 2:
+        return Interval(value, math.nan, math.nan)
+    reach = float(_student(len(parts)) * parts.std(ddof=1) / math.sqrt(len(parts)))
+    return Interval(value, value - reach, value + reach)
+
+
+def _student(runs: int) -> float:
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1))

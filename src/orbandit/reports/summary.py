@@ -17,14 +17,18 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit.errors import OrbanditError, StoreError
-from orbandit.experiments.finished import FinishedRun
+from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.registry import build
+from orbandit.experiments.spec import restored
 from orbandit.experiments.store import Store
 from orbandit.problems import Problem
-from orbandit.reports.statistics import CONFIDENCE, Interval, band, mean_of, ratio_of, slope_of
+from orbandit.reports.statistics import CONFIDENCE, UNKNOWN, Interval, band, chance_of, mean_of, ratio_of, slope_of
 
 DECADE = 10.0
 """With one horizon a slope is fitted to the last part of the curve, from a tenth of the horizon on."""
+
+NOTHING = 1e-9
+"""A regret of less than this per round is rounding."""
 
 COMPARED = 12
 """So many agents, the best, are compared with each other."""
@@ -70,6 +74,11 @@ class AgentResult:
     seconds: float
     plays: Array
 
+    @property
+    def is_nothing(self) -> npt.NDArray[np.bool_]:
+        """Where the mean regret is nothing but rounding, (k,)."""
+        return self.mean <= NOTHING * self.checkpoints
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -79,21 +88,25 @@ class Comparison:
     ----------
     ratio : Interval
         By itself.
-    is_clear : bool
-        Whether the ratio is not 1 even if all comparisons of the problem and horizon are to be right together.
+    chance : float
+        The probability of runs that differ as much or more, if the regrets are equal on average.
     """
 
     ratio: Interval
-    is_clear: bool
+    chance: float
+
+    def is_clear(self, among: int) -> bool:
+        """Whether the regrets differ even if so many comparisons are to be right together (Bonferroni)."""
+        return self.chance < (1 - CONFIDENCE) / max(1, among)
 
 
 class Worth(NamedTuple):
-    """Regret of an agent with the group and without it, and their ratio."""
+    """Regret of an agent with the group and without it, and their comparison."""
 
     family: str
     told: Interval
     untold: Interval
-    ratio: Interval
+    comparison: Comparison
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,7 @@ class HorizonResult:
         for agent in self.agents:
             other = blind.get(agent.family)
             if agent.uses_group and other is not None:
-                yield Worth(agent.family, agent.final, other.final, _paired(agent, other, CONFIDENCE))
+                yield Worth(agent.family, agent.final, other.final, _compared(agent, other))
 
 
 @dataclass(frozen=True)
@@ -147,13 +160,18 @@ class ProblemResult:
 
     @property
     def longest(self) -> HorizonResult:
-        """What was played with the longest horizon."""
-        return self.horizons[-1]
+        """What was played with the longest horizon that all agents have, or the most of them while runs are missing."""
+        return max(self.horizons, key=lambda result: (len(result.agents), result.horizon))
+
+    @property
+    def has_group(self) -> bool:
+        """Whether there is a symmetry to be told of; taken for granted if the problem is unknown."""
+        return self.problem is None or (self.problem.group is not None and self.problem.group.order > 1)
 
     @property
     def exponent(self) -> float | None:
-        """The exponent of n in Theorem 1, (d + 1) / (d + 2), if the dimension is known."""
-        if self.problem is None:
+        """The exponent of n in Theorem 1, (d + 1) / (d + 2), if the dimension of the quotient is known."""
+        if self.problem is None or (self.problem.group is not None and self.problem.group.order == math.inf):
             return None
         d = self.problem.space.intrinsic_dim
         return (d + 1) / (d + 2)
@@ -172,6 +190,14 @@ class Summary:
     seeds: tuple[int, ...]
     versions: tuple[str, ...]
     spec: dict[str, Any] = field(hash=False)
+    expected: int | None
+    """How many runs there are to be, if the experiment is known."""
+
+    def worth(self) -> list[tuple[str, Worth]]:
+        """Return what the group is worth to each agent on each problem that has one."""
+        return [
+            (result.name, worth) for result in self.problems if result.has_group for worth in result.longest.worth()
+        ]
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -179,8 +205,15 @@ class Summary:
         return tuple(sorted({a.family for p in self.problems for h in p.horizons for a in h.agents}))
 
 
-def summarise(path: str | os.PathLike[str]) -> Summary:
+def summarise(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Summary:
     """Read a file of results and compute all that is shown of it.
+
+    Parameters
+    ----------
+    path : path
+        A file of results.
+    folder : path, optional
+        Where the experiment's own modules and data files lie, by default that of the results.
 
     Raises
     ------
@@ -191,12 +224,16 @@ def summarise(path: str | os.PathLike[str]) -> Summary:
         spec, runs = store.spec, list(store.runs())
     if not runs:
         raise StoreError(f"{os.fspath(path)} holds no finished run yet; `orbandit run` adds some.")
-    versions = tuple(sorted({str(run.parameters.get("version", "unknown")) for run in runs}))
-    if len(versions) > 1:  # the same agent of two versions is two agents
-        runs = [replace(run, agent=f"{run.agent} [{run.parameters.get('version', 'unknown')}]") for run in runs]
+    place = Path(path if folder is None else folder).absolute()
+    place = place.parent if folder is None else place
+    try:
+        experiment = restored(spec, place)
+        order, expected = [problem.name for problem in experiment.problems], len(experiment)
+    except OrbanditError:  # written by a script, or with modules that are elsewhere: its runs speak for themselves
+        order, expected = [], None
+    runs = _told_apart(runs)
     named = itertools.groupby(sorted(runs, key=lambda run: run.problem), key=lambda run: run.problem)
-    order = [str(table.get("name") or table.get("class")) for table in spec.get("problem", ())]
-    problems = [_problem_result(name, list(played), Path(path).absolute().parent) for name, played in named]
+    problems = [_problem_result(name, list(played), place) for name, played in named]
     problems.sort(key=lambda result: (order.index(result.name) if result.name in order else len(order), result.name))
     return Summary(
         name=str(spec.get("name") or Path(path).stem),
@@ -206,9 +243,35 @@ def summarise(path: str | os.PathLike[str]) -> Summary:
         rounds=sum(run.horizon for run in runs),
         seconds=sum(run.seconds for run in runs),
         seeds=tuple(sorted({run.seed for run in runs})),
-        versions=versions,
+        versions=tuple(sorted({_version(run) for run in runs})),
         spec=spec,
+        expected=expected,
     )
+
+
+def _version(run: FinishedRun) -> str:
+    return str(run.parameters.get("version", "unknown"))
+
+
+def _told_apart(runs: list[FinishedRun]) -> list[FinishedRun]:
+    """Name an agent by its version or sources, too, where it was played with several: each is an agent of its own."""
+    editions: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for run in runs:
+        seen = editions.setdefault((run.problem, run.agent), {"version": set(), "source": set()})
+        seen["version"].add(_version(run))
+        seen["source"].add(_source(run))
+    told = []
+    for run in runs:
+        seen = editions[run.problem, run.agent]
+        words = [_version(run)] if len(seen["version"]) > 1 else []
+        words += [f"source {_source(run)}"] if len(seen["source"]) > 1 else []
+        told.append(replace(run, agent=f"{run.agent} [{', '.join(words)}]") if words else run)
+    return told
+
+
+def _source(run: FinishedRun) -> str:
+    """Return a short name of the modules and data of the user's own that a run depends on."""
+    return run_key(run.parameters["sources"])[:6] if "sources" in run.parameters else "none"
 
 
 def _problem_result(name: str, runs: list[FinishedRun], folder: Path) -> ProblemResult:
@@ -227,12 +290,8 @@ def _problem_result(name: str, runs: list[FinishedRun], folder: Path) -> Problem
 def _horizon_result(horizon: int, runs: list[FinishedRun]) -> HorizonResult:
     named = itertools.groupby(sorted(runs, key=lambda run: (run.agent, run.seed)), key=lambda run: run.agent)
     agents = sorted((_agent_result(label, list(played)) for label, played in named), key=lambda one: one.final.value)
-    pairs = list(itertools.combinations(agents[:COMPARED], 2))
-    strict = 1 - (1 - CONFIDENCE) / max(1, len(pairs))  # Bonferroni
-    comparisons = {
-        (a.label, b.label): Comparison(_paired(a, b, CONFIDENCE), _paired(a, b, strict).excludes(1.0)) for a, b in pairs
-    }
-    return HorizonResult(horizon, tuple(agents), comparisons)
+    pairs = itertools.combinations(agents[:COMPARED], 2)
+    return HorizonResult(horizon, tuple(agents), {(a.label, b.label): _compared(a, b) for a, b in pairs})
 
 
 def _agent_result(label: str, runs: list[FinishedRun]) -> AgentResult:
@@ -256,25 +315,26 @@ def _agent_result(label: str, runs: list[FinishedRun]) -> AgentResult:
     )
 
 
-def _paired(a: AgentResult, b: AgentResult, confidence: float) -> Interval:
+def _compared(a: AgentResult, b: AgentResult) -> Comparison:
     """Compare the seeds that both have."""
     shared = sorted(set(a.seeds) & set(b.seeds))
     if not shared:
-        return Interval(math.nan, math.nan, math.nan)
+        return Comparison(UNKNOWN, 1.0)
     over, under = (one.regret[[one.seeds.index(seed) for seed in shared], -1] for one in (a, b))
-    return ratio_of(over, under, confidence)
+    return Comparison(ratio_of(over, under), chance_of(over, under))
 
 
 def _slopes(horizons: tuple[HorizonResult, ...]) -> dict[str, Slope]:
     slopes = {}
-    for agent in horizons[-1].agents:
-        played = [(h.horizon, one) for h in horizons for one in h.agents if one.label == agent.label]
+    for label in {agent.label for h in horizons for agent in h.agents}:
+        played = [(h.horizon, agent) for h in horizons for agent in h.agents if agent.label == label]
         if len(played) > 1:
             rounds = np.array([float(horizon) for horizon, _ in played])
-            slopes[agent.label] = Slope(slope_of(rounds, [one.regret[:, -1] for _, one in played]), is_across=True)
+            slopes[label] = Slope(slope_of(rounds, [agent.regret[:, -1] for _, agent in played]), is_across=True)
             continue
-        late = agent.checkpoints >= agent.checkpoints[-1] / DECADE
+        ((_, agent),) = played
+        late = (agent.checkpoints >= agent.checkpoints[-1] / DECADE) & ~agent.is_nothing
         if late.sum() > 1:
             regrets = list(agent.regret[:, late].T)
-            slopes[agent.label] = Slope(slope_of(agent.checkpoints[late].astype(float), regrets), is_across=False)
+            slopes[label] = Slope(slope_of(agent.checkpoints[late].astype(float), regrets), is_across=False)
     return slopes

@@ -14,7 +14,7 @@ from orbandit.errors import InputError, MissingExtraError
 from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart
 from orbandit.reports.palette import looks
 from orbandit.reports.scenes import SolidScene, scene_of
-from orbandit.reports.statistics import DRAWS
+from orbandit.reports.statistics import DRAWS, FEW, Interval
 from orbandit.reports.summary import COMPARED, ProblemResult, Summary
 from orbandit.reports.words import duration, ends, interval, ranges, size, span
 
@@ -74,9 +74,6 @@ def page(summary: Summary) -> str:
         "size": size,
         "span": span,
         "time": duration,
-        "verdict": lambda ratio: (
-            "" if ratio is None or not ratio.excludes(1.0) else "better" if ratio.value < 1 else "worse"
-        ),
     }
     sections, charts = _sections(summary)
     own = resources.files(__package__)
@@ -90,6 +87,7 @@ def page(summary: Summary) -> str:
         looks=looks(summary.families),
         compared=COMPARED,
         draws=DRAWS,
+        few=FEW,
         spec=json.dumps(summary.spec, indent=2, ensure_ascii=False),
         made_with=f"{version('orbandit')}, Python {platform.python_version()}, plotly {version('plotly')}",
         style=raw(part["page.css"]),
@@ -132,13 +130,21 @@ def _layers(chart: Chart) -> tuple[Layer, ...]:
 
 def _worth(summary: Summary) -> dict[str, Any]:
     """Return the table of what the group is worth: a row for each pair of agents, a column for each problem."""
-    columns = {
-        result.name: {worth.family: worth.ratio for worth in result.longest.worth()} for result in summary.problems
-    }
-    columns = {name: column for name, column in columns.items() if column}
-    names = [name for name in summary.families if any(name in column for column in columns.values())]
-    rows = [{"name": name, "ratios": [column.get(name) for column in columns.values()]} for name in names]
-    return {"problems": list(columns), "rows": rows}
+    cells = summary.worth()
+    columns = list(dict.fromkeys(name for name, _ in cells))
+    rows: dict[str, list[tuple[Interval | None, str]]] = {}
+    for name, worth in cells:
+        row = rows.setdefault(worth.family, [(None, "")] * len(columns))
+        ratio = worth.comparison.ratio
+        verdict = ("better" if ratio.value < 1 else "worse") if worth.comparison.is_clear(len(cells)) else ""
+        row[columns.index(name)] = (ratio, verdict)
+    return {"problems": columns, "rows": dict(sorted(rows.items())), "cells": len(cells)}
+
+
+def check_extras() -> None:
+    """Refuse to begin what could not be finished without the libraries that pages need."""
+    for name in ("jinja2", "plotly.offline", "matplotlib"):
+        _needed(name)
 
 
 def _needed(name: str) -> Any:

@@ -54,6 +54,10 @@
   addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((part) => (part.open = true));
   });
-  matchMedia("print").addEventListener("change", retheme);
+  // Paper has its own colours and width.
+  matchMedia("print").addEventListener("change", () => {
+    retheme();
+    Object.keys(charts).forEach((id) => Plotly.Plots.resize(id));
+  });
   Promise.all(drawn).then(() => (document.documentElement.dataset.drawn = "yes"));
 })();

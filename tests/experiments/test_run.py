@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, StoreError
-from orbandit.experiments.run import CHUNK_ROUNDS, PICTURED, PLAYS, missing, run
+from orbandit.experiments.run import PICTURED, PLAYS, SECONDS, missing, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 
@@ -214,7 +214,7 @@ SLOW = FILE.replace("[200, 1_000]", "[300_000]").replace("seeds = 4", "seeds = 6
     "ignore"
 )  # the cluster's own, about ports and unclosed sockets of the worker that was killed
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same(file, tmp_path, monkeypatch):
-    monkeypatch.setitem(CHUNK_ROUNDS, "dask", 300_000)  # a chunk for each run
+    monkeypatch.setitem(SECONDS, "dask", 0.0)  # a chunk for each run
     file.write_text(SLOW)
     experiment = read(file)
     run(experiment, tmp_path / "local.db", jobs=2)

@@ -1,28 +1,27 @@
 """run: play what an experiment's file describes, and keep every finished run in its store at once.
 
-Runs are handed out in chunks of the seeds of one problem, agent and horizon, to an engine's workers; only this process
-writes. A run is the same whoever plays it, so that it does not matter where a kill or a failure struck: what is in the
-store is not played again.
+Runs are handed out in chunks of the seeds of one problem, agent and horizon, to an engine's workers, as many as fit
+into a time that is measured; only this process writes. A run is the same whoever plays it, so that it does not matter
+where a kill or a failure struck: what is in the store is not played again.
 """
 
 import os
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import groupby, islice
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from orbandit._checks import as_count, unknown_name
 from orbandit.errors import InputError
 from orbandit.experiments import engines
+from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.simulate import simulate
 from orbandit.experiments.spec import Experiment
 from orbandit.experiments.store import Store
 from orbandit.experiments.tasks import Task
 
-CHUNK_ROUNDS = {"local": 100_000, "dask": 2_000_000}
-"""Rounds of a chunk, at least one run: on this machine, where handing out is cheap, a kill loses a fraction of a second
-of compiled play; on a cluster, where it is not, about a second or more."""
+SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
+"""Time of a chunk by engine."""
 
 PLAYS = 100
 """So many points played are kept of each run, for pictures."""
@@ -68,19 +67,20 @@ def run(
     StoreError
         If it is damaged, or no store at all.
     """
-    if engine not in CHUNK_ROUNDS:
-        raise unknown_name("engine", engine, tuple(CHUNK_ROUNDS))
+    if engine not in SECONDS:
+        raise unknown_name("engine", engine, tuple(SECONDS))
     if scheduler is not None and (engine != "dask" or jobs is not None):
         raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
     workers = (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
-    if engine == "dask":
-        played = partial(engines.on_dask, workers=workers, scheduler=scheduler)
-    else:
-        played = partial(engines.on_processes, workers=workers)
     with _opened(experiment, Path(path)) as store:
-        chunks = list(_chunks(_left(experiment, store.done()), CHUNK_ROUNDS[engine]))
-        many = 0
-        for finished in played(play, chunks):
+        left = _left(experiment, store.done())
+        chunks, many = Chunks(left, SECONDS[engine]), 0
+        if engine == "dask":
+            played = engines.on_dask(play, chunks, workers, scheduler)
+        else:
+            played = engines.on_processes(play, chunks, min(workers, max(1, len(left))))
+        for finished, seconds in played:
+            chunks.learn(finished, seconds)
             store.add_many(finished)
             many += len(finished)
             for one in finished:
@@ -111,16 +111,12 @@ def _opened(experiment: Experiment, path: Path) -> Store:
     return Store.open(path)
 
 
-def _chunks(left: list[Task], rounds: int) -> Iterator[list[Task]]:
-    """Yield what is to be played: some seeds of one problem, agent and horizon at a time."""
-    for (_, _, horizon), tasks in groupby(left, key=lambda task: (task.problem, task.agent, task.horizon)):
-        while chunk := list(islice(tasks, max(1, rounds // horizon))):
-            yield chunk
+def play(tasks: list[Task]) -> tuple[list[FinishedRun], float]:
+    """Play tasks one after the other, and return what they gave and the seconds that all of it took.
 
-
-def play(tasks: list[Task]) -> list[FinishedRun]:
-    """Play tasks one after the other; a pure function of them but for the seconds."""
-    finished = []
+    It is a pure function of the tasks but for the seconds.
+    """
+    finished, begun = [], time.perf_counter()
     for task in tasks:
         arguments = task.arguments()
         runs = simulate(**arguments, jobs=1, plays=PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
@@ -138,4 +134,4 @@ def play(tasks: list[Task]) -> list[FinishedRun]:
                 runs.plays[0],
             )
         )
-    return finished
+    return finished, time.perf_counter() - begun

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from orbandit._checks import as_count, unknown_name
-from orbandit.errors import InputError
+from orbandit.errors import InputError, StoreError
 from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
@@ -104,7 +104,12 @@ def _left(experiment: Experiment, done: set[str]) -> list[Task]:
 
 def _opened(experiment: Experiment, path: Path) -> Store:
     if not path.exists():
-        return Store.create(path, experiment.description)
+        try:
+            return Store.create(path, experiment.description)
+        except (StoreError, FileExistsError):
+            if not path.exists():
+                raise
+            # Another process has made it since.
     with Store.open(path, write=False) as store:  # which leaves the file of another experiment as it is
         if store.spec != experiment.description:
             raise InputError(f"{path} holds another experiment than {experiment.name!r}; choose another file.")

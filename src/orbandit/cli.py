@@ -133,9 +133,11 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from orbandit.experiments.run import missing
+    from orbandit.experiments.run import missing, workers_of
     from orbandit.experiments.spec import read
 
+    how = {"engine": arguments.engine, "jobs": arguments.jobs, "scheduler": arguments.scheduler}
+    workers_of(**how)  # which a plan and a finished experiment refuse, too
     experiment = read(arguments.file)
     out = arguments.out or arguments.file.with_suffix(".db")
     if not arguments.resume and os.path.lexists(out):
@@ -143,7 +145,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         _show_plan(experiment, len(missing(experiment, out)), out)
         return 0
-    _play(experiment, out, engine=arguments.engine, jobs=arguments.jobs, scheduler=arguments.scheduler)
+    _play(experiment, out, **how)
     print(f"page: orbandit report {out}")
     return 0
 

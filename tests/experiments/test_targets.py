@@ -2,6 +2,7 @@
 
 import pytest
 
+from orbandit.cli import main
 from orbandit.errors import InputError
 from orbandit.experiments.run import missing, run
 from orbandit.experiments.spec import read
@@ -43,3 +44,33 @@ def test_a_file_that_another_process_makes_meanwhile_is_shared(file, tmp_path, m
         run(experiment, tmp_path / "other.db", jobs=1)
     with Store.open(tmp_path / "other.db", write=False) as store:
         assert store.done() == set()
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "told"),
+    [
+        ("other.db", [], "other.db holds another experiment than 'disk'"),
+        ("notes.db", [], "notes.db is no"),
+        ("none/results.db", [], "none is no folder; make it first"),
+        ("gone.db", [], "gone.db-wal is left of a removed file"),
+        ("results.db", ["--jobs", "0"], "`jobs"),
+        ("results.db", ["--scheduler", "tcp://there:1"], "`scheduler="),
+        ("whole.db", ["--jobs", "0"], "`jobs"),
+    ],
+)
+def test_a_plan_refuses_what_the_command_refuses(file, tmp_path, capsys, place, words, told):
+    Store.create(tmp_path / "other.db", {"horizons": [1]}).close()
+    (tmp_path / "notes.db").write_text("my notes")
+    (tmp_path / "gone.db-wal").write_text("")
+    if place == "whole.db":
+        run(read(file), tmp_path / place, jobs=1)
+    there = sorted(tmp_path.iterdir())
+    said = set()
+    for more in ([], ["--dry-run"]):
+        assert main(["run", str(file), "--out", str(tmp_path / place), *words, *more]) == 1
+        printed = capsys.readouterr()
+        assert told in printed.err
+        assert not printed.out
+        said.add(printed.err)
+    assert len(said) == 1
+    assert sorted(tmp_path.iterdir()) == there

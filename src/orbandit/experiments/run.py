@@ -17,7 +17,7 @@ from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.simulate import simulate
 from orbandit.experiments.spec import Experiment
-from orbandit.experiments.store import Store
+from orbandit.experiments.store import Store, check_new
 from orbandit.experiments.tasks import Task
 
 SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
@@ -67,11 +67,7 @@ def run(
     StoreError
         If it is damaged, or no store at all.
     """
-    if engine not in SECONDS:
-        raise unknown_name("engine", engine, tuple(SECONDS))
-    if scheduler is not None and (engine != "dask" or jobs is not None):
-        raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
-    workers = (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
+    workers = workers_of(engine, jobs, scheduler)
     with _opened(experiment, Path(path)) as store:
         left = _left(experiment, store.done())
         chunks, many = Chunks(left, SECONDS[engine]), 0
@@ -89,12 +85,24 @@ def run(
     return many
 
 
+def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
+    """Return the number of workers that `run` starts; arguments that it does not take are refused."""
+    if engine not in SECONDS:
+        raise unknown_name("engine", engine, tuple(SECONDS))
+    if scheduler is not None and (engine != "dask" or jobs is not None):
+        raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
+    return (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
+
+
 def missing(experiment: Experiment, path: str | os.PathLike[str]) -> list[Task]:
-    """Return the runs of an experiment that are still to be played."""
+    """Return the runs of an experiment that are still to be played; a path that `run` refuses is refused."""
     done: set[str] = set()
     if Path(path).exists():
         with Store.open(path, write=False) as store:
+            _check_same(experiment, store)
             done = store.done()
+    else:
+        check_new(Path(path))
     return _left(experiment, done)
 
 
@@ -111,9 +119,13 @@ def _opened(experiment: Experiment, path: Path) -> Store:
                 raise
             # Another process has made it since.
     with Store.open(path, write=False) as store:  # which leaves the file of another experiment as it is
-        if store.spec != experiment.description:
-            raise InputError(f"{path} holds another experiment than {experiment.name!r}; choose another file.")
+        _check_same(experiment, store)
     return Store.open(path)
+
+
+def _check_same(experiment: Experiment, store: Store) -> None:
+    if store.spec != experiment.description:
+        raise InputError(f"{store.path} holds another experiment than {experiment.name!r}; choose another file.")
 
 
 def play(tasks: list[Task]) -> tuple[list[FinishedRun], float]:

@@ -12,7 +12,6 @@ import hashlib
 import importlib
 import json
 import os
-import secrets
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
@@ -24,6 +23,7 @@ import numpy as np
 
 from orbandit.errors import InputError, InputTypeError, MissingExtraError, StoreError
 from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, run_key, seal
+from orbandit.experiments.one_step import in_one_step
 
 __all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
 
@@ -88,12 +88,8 @@ class Store:
     def create(cls, path: PathLike, spec: dict[str, Any]) -> Self:
         """Make a new file for the experiment `spec`, a dictionary as `run_key` takes it, and open it for writing."""
         target, text = Path(path), canonical(spec, "spec")
-        remains = [
-            f"{target}{suffix}" for suffix in ("-journal", "-wal", "-shm") if os.path.lexists(f"{target}{suffix}")
-        ]
-        if remains and not os.path.lexists(target):  # SQLite would play the old file's last writes into the new one
-            raise StoreError(f"{', '.join(remains)} is left of a removed file; remove it too, or choose another path.")
-        step = _in_one_step(target, "open it, or choose another path")
+        check_new(target)
+        step = in_one_step(target, "open it, or choose another path")
         with step as temporary, _named(target), closing(_connect(temporary, "rwc")) as connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -212,6 +208,16 @@ class Store:
             yield self._connection
 
 
+def check_new(target: Path) -> None:
+    """Refuse a path that has no file yet, and where none can be made."""
+    names = [f"{target}{suffix}" for suffix in ("-journal", "-wal", "-shm")]
+    remains = [name for name in names if os.path.lexists(name) and not os.path.lexists(target)]
+    if remains:  # SQLite would play the old file's last writes into the new one
+        raise StoreError(f"{', '.join(remains)} is left of a removed file; remove it too, or choose another path.")
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is no folder; make it first.")
+
+
 def load(path: PathLike) -> Any:
     """Return the runs of a file as a pandas.DataFrame: a row for each run and checkpoint.
 
@@ -250,7 +256,7 @@ def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None
         raise InputError(f"`target` must end in .csv or .parquet, but got {file.name!r}.")
     if file.is_dir() or file.resolve() == Path(path).resolve():
         raise InputError(f"`target` must be another file than a folder or the results themselves, but got {file}.")
-    with _in_one_step(file, None if overwrite else "pass overwrite=True, or choose another path") as temporary:
+    with in_one_step(file, None if overwrite else "pass overwrite=True, or choose another path") as temporary:
         if suffix == ".parquet":
             _extra("pyarrow")
             load(path).to_parquet(temporary, engine="pyarrow", index=False)
@@ -371,29 +377,3 @@ def _named(path: Path) -> Iterator[None]:
         if kind.startswith("SQLITE_BUSY"):
             raise StoreError(f"{path} is locked by another process for {BUSY_SECONDS:g} s; end that one.") from error
         raise StoreError(f"{path} cannot be used ({error}); look at its permissions and the disk's space.") from error
-
-
-@contextmanager
-def _in_one_step(target: Path, if_there: str | None) -> Iterator[Path]:
-    """Yield a temporary path that becomes `target` at the end; unless `if_there` is None, it must be new."""
-    there = StoreError(f"{target} is there already; {if_there}.")
-    if not target.parent.is_dir():
-        raise StoreError(f"{target.parent} is no folder; make it first.")
-    if if_there and os.path.lexists(target):
-        raise there
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        if if_there:
-            try:
-                os.link(temporary, target)  # which, unlike a rename, never replaces
-                return
-            except FileExistsError:
-                raise there from None
-            except OSError:  # a file system without links
-                target.open("xb").close()
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

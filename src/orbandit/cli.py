@@ -26,6 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ob.errors.OrbanditError, OSError) as error:
         print(f"orbandit: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt as stop:
+        print(f"orbandit: {str(stop) or 'interrupted'}", file=sys.stderr)
+        return 130  # as shells have it: 128 and the number of the signal
     return code
 
 
@@ -189,7 +192,10 @@ def _play(experiment: "Experiment", out: Path, **how: Any) -> None:
             if not console.is_terminal:  # a line for each run, for logs
                 print(f"{one.problem}: {one.agent}; n = {one.horizon:,}, seed {one.seed}; {speed}", flush=True)
 
-        played = run(experiment, out, **how, progress=stored)
+        try:
+            played = run(experiment, out, **how, progress=stored)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"interrupted; what is finished is in {out}; start again to go on") from None
     print(f"played {played:,} runs; {len(experiment):,} of {len(experiment):,} runs are in {out}")
 
 

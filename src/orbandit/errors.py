@@ -11,6 +11,7 @@ __all__ = [
     "MissingExtraError",
     "NoDomainError",
     "OrbanditError",
+    "RunError",
     "SpecError",
     "StoreError",
 ]
@@ -62,6 +63,10 @@ class MissingExtraError(OrbanditError, ImportError):
 
 class StoreError(OrbanditError, ValueError):
     """A file of results is missing, foreign, damaged, locked or of another format; it is left as it was."""
+
+
+class RunError(OrbanditError, RuntimeError):
+    """A run of an experiment failed, or its worker was lost; what was finished before is stored."""
 
 
 class SpecError(OrbanditError, ValueError):

@@ -7,11 +7,14 @@ where a kill or a failure struck: what is in the store is not played again.
 
 import os
 import time
+import traceback
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+from contextlib import closing
 from pathlib import Path
 
 from orbandit._checks import as_count, unknown_name
-from orbandit.errors import InputError, StoreError
+from orbandit.errors import InputError, RunError, StoreError
 from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
@@ -66,6 +69,8 @@ def run(
         If the store holds another experiment.
     StoreError
         If it is damaged, or no store at all.
+    RunError
+        If a run fails, in code of the user's own perhaps, or its worker is lost; all that was finished is stored.
     """
     workers = workers_of(engine, jobs, scheduler)
     with _opened(experiment, Path(path)) as store:
@@ -75,13 +80,20 @@ def run(
             played = engines.on_dask(play, chunks, workers, scheduler)
         else:
             played = engines.on_processes(play, chunks, min(workers, max(1, len(left))))
-        for finished, seconds in played:
-            chunks.learn(finished, seconds)
-            store.add_many(finished)
-            many += len(finished)
-            for one in finished:
-                if progress is not None:
-                    progress(one)
+        try:
+            with closing(played):
+                for finished, seconds in played:
+                    chunks.learn(finished, seconds)
+                    store.add_many(finished)
+                    many += len(finished)
+                    for one in finished:
+                        if progress is not None:
+                            progress(one)
+        except BrokenExecutor as error:
+            raise RunError(
+                f"a worker was killed, perhaps for want of memory; {len(store.done()):,} runs are stored, "
+                "start again to go on."
+            ) from error
     return many
 
 
@@ -133,22 +145,30 @@ def play(tasks: list[Task]) -> tuple[list[FinishedRun], float]:
 
     It is a pure function of the tasks but for the seconds.
     """
-    finished, begun = [], time.perf_counter()
-    for task in tasks:
+    begun = time.perf_counter()
+    finished = [_played(task) for task in tasks]
+    return finished, time.perf_counter() - begun
+
+
+def _played(task: Task) -> FinishedRun:
+    try:
         arguments = task.arguments()
         runs = simulate(**arguments, jobs=1, plays=PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
-        finished.append(
-            FinishedRun(
-                run_key(task.parameters),
-                task.problem,
-                task.agent,
-                task.horizon,
-                task.seed,
-                task.parameters,
-                runs.checkpoints,
-                runs.regret[0],
-                runs.seconds_per_round * task.horizon,
-                runs.plays[0],
-            )
-        )
-    return finished, time.perf_counter() - begun
+    except (Exception, SystemExit) as error:  # code of the user's own may raise anything
+        failure = _failure(task, error)
+    else:
+        regret, seconds = runs.regret[0], runs.seconds_per_round * task.horizon
+        what = (run_key(task.parameters), task.problem, task.agent, task.horizon, task.seed, task.parameters)
+        return FinishedRun(*what, runs.checkpoints, regret, seconds, runs.plays[0])
+    raise failure  # by itself: what caused it may not survive the way from one process to another
+
+
+def _failure(task: Task, error: BaseException) -> RunError:
+    """Return an error that says which run failed, why and where; its note has the traceback."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    failure = RunError(
+        f"{task.agent} on {task.problem}, horizon {task.horizon:,}, seed {task.seed}: "
+        f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno})"
+    )
+    failure.add_note("".join(traceback.format_exception(error)))
+    return failure

@@ -140,8 +140,11 @@ def simulate(
     def run(entropy: int) -> tuple[Array, Array, float, str]:
         return _run(make, problem, optimum, rounds, entropy, read, kept)
 
-    with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
-        results = list(pool.map(run, entropies))
+    if min(workers, len(entropies)) == 1:
+        results = [run(entropy) for entropy in entropies]  # in this thread, where an interruption is heard at once
+    else:
+        with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
+            results = list(pool.map(run, entropies))
     regrets, points, seconds, names = zip(*results, strict=True)
     return Runs(np.array(regrets), read, float(np.mean(seconds)) / rounds, names[0], np.array(points))
 

@@ -136,7 +136,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from orbandit.experiments.run import missing, workers_of
+    from orbandit.experiments.run import missing, outdated, workers_of
     from orbandit.experiments.spec import read
 
     how = {"engine": arguments.engine, "jobs": arguments.jobs, "scheduler": arguments.scheduler}
@@ -145,8 +145,11 @@ def _run(arguments: argparse.Namespace) -> int:
     out = arguments.out or arguments.file.with_suffix(".db")
     if not arguments.resume and os.path.lexists(out):
         raise ob.errors.StoreError(f"{out} is there already; leave --no-resume out to go on with it, or choose --out.")
+    left = missing(experiment, out)
+    if old := outdated(experiment, out):
+        print(f"note: {out} also holds {old:,} runs of other code, data or another version; --out FILE begins anew")
     if arguments.dry_run:
-        _show_plan(experiment, len(missing(experiment, out)), out)
+        _show_plan(experiment, len(left), out)
         return 0
     _play(experiment, out, **how)
     print(f"page: orbandit report {out}")

@@ -118,6 +118,14 @@ def missing(experiment: Experiment, path: str | os.PathLike[str]) -> list[Task]:
     return _left(experiment, done)
 
 
+def outdated(experiment: Experiment, path: str | os.PathLike[str]) -> int:
+    """Return how many runs of a store come from other code, data or another version than the experiment has now."""
+    if not Path(path).exists():
+        return 0
+    with Store.open(path, write=False) as store:
+        return len(store.done() - {run_key(task.parameters) for task in experiment.tasks()})
+
+
 def _left(experiment: Experiment, done: set[str]) -> list[Task]:
     return [task for task in experiment.tasks() if run_key(task.parameters) not in done]
 

@@ -36,6 +36,7 @@ from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.registry import Entry, said
 from orbandit.experiments.simulate import PER_DECADE
+from orbandit.experiments.sources import sources_of
 from orbandit.experiments.tasks import MOST_AGENTS, Task, as_text, problem_of
 from orbandit.experiments.toml_lines import KeyPath, Mistake, check, load, located, odd_values, shown
 from orbandit.problems import Problem
@@ -52,20 +53,22 @@ TRUTH = "it is told the problem's group or not"
 
 @dataclass(frozen=True)
 class ProblemSpec:
-    """A problem of the file: its name, and its table without it."""
+    """A problem of the file: its name, its table without it, and the checksums of its sources (`sources_of`)."""
 
     name: str
     table: dict[str, Any]
+    sources: dict[str, str]
 
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """An agent of a grid: a label, its class, its parameters as in the file, and whether it is told the group."""
+    """An agent of a grid: a label, its class, its parameters as in the file, whether it is told the group; sources."""
 
     label: str
     class_name: str
     parameters: dict[str, Any]
     use_group: bool
+    sources: dict[str, str]
 
     @property
     def table(self) -> dict[str, Any]:
@@ -118,7 +121,14 @@ class Experiment:
         given = self.checkpoints
         rest = {"checkpoints": given if isinstance(given, int) else list(given), "version": version("orbandit")}
         for problem, agent, horizon, seed in itertools.product(self.problems, self.agents, self.horizons, self.seeds):
-            parameters = {"problem": problem.table, "agent": agent.table, "horizon": horizon, "seed": seed}
+            parameters: dict[str, Any] = {
+                "problem": problem.table,
+                "agent": agent.table,
+                "horizon": horizon,
+                "seed": seed,
+            }
+            if sources := problem.sources | agent.sources:
+                parameters["sources"] = sources
             yield Task(problem.name, agent.label, horizon, seed, {**parameters, **rest}, self.folder)
 
     def plan(self) -> list[PlanRow]:
@@ -130,7 +140,7 @@ class Experiment:
         """Return the problem of a name, which is built once in a process."""
         for problem in self.problems:
             if problem.name == name:
-                return problem_of(as_text(problem.table), self.folder)
+                return problem_of(as_text(problem.table), self.folder, problem.sources)
         raise unknown_name("problem", name, [problem.name for problem in self.problems])
 
 
@@ -216,6 +226,7 @@ class _Reader:
     def __init__(self, data: dict[str, Any], folder: Path) -> None:
         self._data, self._folder = data, folder
         self.mistakes: list[Mistake] = []
+        self._checksums: dict[Path, str] = {}
 
     def experiment(self, name: str) -> Experiment | None:
         """Return what the content describes, by the name given unless it has one; None if there are mistakes."""
@@ -255,9 +266,9 @@ class _Reader:
                 self._add(path, f"this problem is the same as {seen[text]!r}; leave one of them out.")
             named.add(name)
             seen[text] = name
-            specs.append(ProblemSpec(name, rest))
+            specs.append(ProblemSpec(name, rest, self._sources("problem", rest, path)))
             try:
-                problem_of(text, self._folder)
+                problem_of(text, self._folder, specs[-1].sources)
             except SpecError as error:
                 self.mistakes += [Mistake((*path, *one.path), one.text) for one in error.mistakes]
         return specs
@@ -284,7 +295,8 @@ class _Reader:
                 self._try(entry, given, path, places)
                 label = _label(table.get("name") or entry.short, given, hidden)
                 use_group = given.pop("group", True)
-                spec = AgentSpec(_unused(label, labels), table["class"], given, use_group)
+                own = self._sources("agent", {"class": table["class"], **given}, path)
+                spec = AgentSpec(_unused(label, labels), table["class"], given, use_group, own)
                 text = as_text(spec.table)
                 if text in seen:
                     self._add(path, f"the agent {label} is there twice; leave one of them out.")
@@ -325,6 +337,13 @@ class _Reader:
             place = places.get(mistake.path, mistake.path)
             is_list = place != mistake.path and any(p.name == place[2] and "[" in p.type for p in entry.parameters)
             self._add(place, mistake.text + (WRAP if is_list else ""))
+
+    def _sources(self, kind: str, table: dict[str, Any], path: KeyPath) -> dict[str, str]:
+        try:
+            return sources_of(kind, table, self._folder, self._checksums)
+        except OrbanditError as error:
+            self._add(path, str(error))
+            return {}
 
     def _add(self, path: KeyPath, text: str) -> None:
         self.mistakes.append(Mistake(path, text))

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from orbandit.agents import Agent
-from orbandit.errors import SpecError
+from orbandit.errors import InputError, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.registry import Entry
+from orbandit.experiments.sources import sources_of
 from orbandit.experiments.toml_lines import Mistake
 from orbandit.problems import Problem
 
@@ -34,7 +35,8 @@ class Task:
     problem, agent, horizon, seed : str, str, int, int
         The name of the problem, the label of the agent, the number of rounds and the seed.
     parameters : dict
-        Everything that determines the run, as JSON can hold it: the tables, horizon, seed, checkpoints and version.
+        Everything that determines the run, as JSON can hold it: the tables, horizon, seed, checkpoints and version,
+        and the checksums of sources of the user's own, if the tables name any.
     folder : Path
         That of the file.
     """
@@ -67,7 +69,10 @@ class Task:
 
     def arguments(self) -> dict[str, Any]:
         """Return all arguments of `simulate`; the problem is built once in a process."""
-        problem = problem_of(as_text(self.parameters["problem"]), self.folder)
+        text, sources = as_text(self.parameters["problem"]), self.parameters.get("sources", {})
+        if sources:
+            _check_sources(text, as_text(self.parameters["agent"]), self.folder, as_text(sources))
+        problem = problem_of(text, self.folder, sources)
         fixed = {"agent": self.agent_class, "problem": problem, "horizon": self.horizon, "seeds": [self.seed]}
         return {**fixed, "use_group": self.use_group, "checkpoints": self.parameters["checkpoints"], **self.options}
 
@@ -91,11 +96,28 @@ class _Maker:
         return registry.call(self.entry, kept | self.options)
 
 
+def problem_of(text: str, folder: Path, sources: dict[str, str]) -> Problem:
+    """Build the problem of a table given as JSON, once in a process while its sources are the same."""
+    own = {name: checksum for name, checksum in sources.items() if json.dumps(name) in text}
+    return _problem(text, folder, as_text(own))
+
+
 @lru_cache(maxsize=64)
-def problem_of(text: str, folder: Path) -> Problem:
-    """Build the problem of a table given as JSON."""
+def _problem(text: str, folder: Path, _: str) -> Problem:
     problem: Problem = registry.build("problem", json.loads(text), folder)
     return problem
+
+
+@lru_cache(maxsize=MOST_AGENTS)
+def _check_sources(problem: str, agent: str, folder: Path, expected: str) -> None:
+    """Refuse to play other code or data than those that a run is stored under."""
+    found = sources_of("problem", json.loads(problem), folder) | sources_of("agent", json.loads(agent), folder)
+    other = [name for name, checksum in json.loads(expected).items() if found.get(name) != checksum]
+    if other:
+        raise InputError(
+            f"{', '.join(other)} differ from what the experiment was begun with; start it again, and give all workers "
+            "the same files."
+        )
 
 
 @lru_cache(maxsize=MOST_AGENTS)

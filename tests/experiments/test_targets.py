@@ -74,3 +74,17 @@ def test_a_plan_refuses_what_the_command_refuses(file, tmp_path, capsys, place, 
         said.add(printed.err)
     assert len(said) == 1
     assert sorted(tmp_path.iterdir()) == there
+
+
+def test_remedies_are_told_in_words_of_the_command(file, tmp_path, capsys):
+    assert main(["export", str(tmp_path / "none.db"), str(tmp_path / "runs.csv")]) == 1
+    assert "none.db is missing; `orbandit run`, or" in capsys.readouterr().err
+    run(read(file), tmp_path / "results.db", jobs=1)
+    (tmp_path / "runs.csv").write_text("")
+    assert main(["export", str(tmp_path / "results.db"), str(tmp_path / "runs.csv")]) == 1
+    assert "runs.csv is there already; replace it with --overwrite" in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "none.toml")]) == 1
+    assert (
+        capsys.readouterr().err
+        == f"orbandit: {tmp_path / 'none.toml'} is missing; name the TOML file of an experiment.\n"
+    )

@@ -30,7 +30,7 @@ from orbandit import agents, groups, problems, spaces
 from orbandit._checks import as_count, unknown_name
 from orbandit.agents.listed import ListedAgent
 from orbandit.errors import InputError, OrbanditError, SpecError
-from orbandit.experiments.toml_lines import KeyPath, Mistake, shown, unknown_key
+from orbandit.experiments.toml_lines import KeyPath, Mistake, nearest, shown, unknown_key
 
 BASES: dict[str, type] = {
     "space": spaces.Space,
@@ -246,7 +246,7 @@ def imported(reference: str, folder: Path | None) -> Any:
             raise InputError(f"{own[0]} is hidden by another module {top!r}, {home}; give yours another name.")
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise unknown_name(f"name in module {name!r}:", part, [n for n in vars(found) if not n.startswith("_")])
+            raise unknown_name(f"name in module {name!r}:", part, nearest(part, vars(found)))
         found = getattr(found, part)
     return found
 

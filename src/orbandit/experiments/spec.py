@@ -35,10 +35,11 @@ from orbandit._checks import unknown_name
 from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.registry import Entry, said
+from orbandit.experiments.schema import check
 from orbandit.experiments.simulate import PER_DECADE
 from orbandit.experiments.sources import sources_of
 from orbandit.experiments.tasks import MOST_AGENTS, Task, as_text, problem_of
-from orbandit.experiments.toml_lines import KeyPath, Mistake, check, load, located, odd_values, shown
+from orbandit.experiments.toml_lines import KeyPath, Mistake, load, located, odd_values, shown
 from orbandit.problems import Problem
 from orbandit.spaces import Box
 
@@ -155,7 +156,7 @@ def read(path: str | os.PathLike[str]) -> Experiment:
     Raises
     ------
     SpecError
-        If there are mistakes in it: the message has a line for each, with the line of the file.
+        If it is missing, or there are mistakes in it: the message has a line for each, with the line of the file.
 
     Examples
     --------

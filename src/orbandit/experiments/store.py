@@ -107,9 +107,8 @@ class Store:
         """
         target = Path(path)
         if not target.is_file():
-            raise StoreError(
-                f"{target} is {'no file' if target.exists() else 'missing'}; Store.create makes a new one."
-            )
+            what = "no file" if target.exists() else "missing"
+            raise StoreError(f"{target} is {what}; `orbandit run`, or Store.create in Python, makes a new one.")
         if write and not os.access(target, os.W_OK):
             raise StoreError(f"{target} may not be written to; open it with write=False, or change its permissions.")
         with _named(target):
@@ -256,7 +255,8 @@ def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None
         raise InputError(f"`target` must end in .csv or .parquet, but got {file.name!r}.")
     if file.is_dir() or file.resolve() == Path(path).resolve():
         raise InputError(f"`target` must be another file than a folder or the results themselves, but got {file}.")
-    with in_one_step(file, None if overwrite else "pass overwrite=True, or choose another path") as temporary:
+    remedy = None if overwrite else "replace it with --overwrite (in Python overwrite=True), or choose another path"
+    with in_one_step(file, remedy) as temporary:
         if suffix == ".parquet":
             _extra("pyarrow")
             load(path).to_parquet(temporary, engine="pyarrow", index=False)

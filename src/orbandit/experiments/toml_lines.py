@@ -1,9 +1,10 @@
-"""An experiment's file as text: TOML, the keys it may have, and the line of each, so that mistakes have a place.
+"""An experiment's file as text: TOML, and the line of each key, so that mistakes have a place.
 
 `tomllib` does not say where keys stand. A scanner walks through text that it has accepted, so that it need not judge
 it: it skips strings, comments and numbers, and keeps the line of each key and of each element of an array.
 """
 
+import difflib
 import json
 import math
 import re
@@ -11,18 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
+from typing import Any, TypeAlias
 
 from orbandit._checks import unknown_name
 from orbandit.errors import SpecError
@@ -42,14 +32,10 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 DOT = re.compile(r"[ \t]*\.[ \t]*")
 SCALAR = re.compile(r"[^,\]}\n#]*")
 
-MOST_SEEDS = 1_000_000
-MOST_PER_DECADE = 1_000
-LONGEST = 10**12
-"""Largest horizon."""
-LARGEST = 2**63 - 1
-"""Largest seed, for the sake of databases."""
 DEEPEST = 50
 """Most keys that lead to a value."""
+MOST_NAMES = 8
+"""Most names that are offered of a module."""
 
 
 @dataclass(frozen=True)
@@ -60,66 +46,14 @@ class Mistake:
     text: str
 
 
-def _different(values: list[int]) -> list[int]:
-    seen: set[int] = set()
-    for value in values:
-        if value in seen:
-            raise ValueError(f"must all be different, but {value} is there twice")
-        seen.add(value)
-    return values
-
-
-def _seeds(value: object) -> object:
-    """Take a number of runs for the seeds 0, 1, ...; leave all else to the schema."""
-    if type(value) is not int:
-        return value
-    if not 1 <= value <= MOST_SEEDS:
-        raise ValueError(f"must be from 1 to {MOST_SEEDS:,} runs, or a list of seeds")
-    return list(range(value))
-
-
-def _checkpoints(value: object, as_list: ValidatorFunctionWrapHandler) -> object:
-    """Take a number for itself, and all else for a list; a union would put its branches into the paths of mistakes."""
-    if type(value) is not int:
-        return as_list(value)
-    if not 1 <= value <= MOST_PER_DECADE:
-        raise ValueError(f"must be from 1 to {MOST_PER_DECADE:,} rounds in each factor of ten, or a list of rounds")
-    return value
-
-
-Rounds: TypeAlias = Annotated[
-    list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1), AfterValidator(_different)
-]
-
-
-class _Table(BaseModel):
-    """A [[problem]] or an [[agent]], whose further keys are its class's."""
-
-    model_config = ConfigDict(strict=True, extra="allow")
-    class_: str = Field(alias="class", min_length=1)
-    name: str | None = Field(default=None, min_length=1)
-
-
-class Schema(BaseModel):
-    """The keys of a file."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-    name: str = Field(default="", min_length=1)
-    horizons: Rounds
-    seeds: Annotated[
-        list[Annotated[int, Field(ge=0, le=LARGEST)]],
-        Field(min_length=1),
-        AfterValidator(_different),
-        BeforeValidator(_seeds),
-    ] = Field(default_factory=lambda: list(range(10)))
-    checkpoints: Annotated[Rounds, WrapValidator(_checkpoints)] | None = None
-    problem: list[_Table] = Field(min_length=1)
-    agent: list[_Table] = Field(min_length=1)
-
-
 def load(path: Path) -> tuple[dict[str, Any], "Lines"]:
     """Return the content of a TOML file, and its lines."""
-    raw = path.read_bytes()
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError as error:
+        raise SpecError(f"{path} is missing; name the TOML file of an experiment.") from error
+    except OSError as error:
+        raise SpecError(f"{path} cannot be read ({error.strerror}); name the TOML file of an experiment.") from error
     try:
         text = raw.decode("utf-8-sig")
         return tomllib.loads(text), Lines(text)
@@ -132,15 +66,6 @@ def load(path: Path) -> tuple[dict[str, Any], "Lines"]:
     except RecursionError:
         line, message = 1, "the file is nested too deeply."
     raise SpecError(f"{path}, line {line}: {message}")
-
-
-def check(data: dict[str, Any]) -> tuple[Schema | None, list[Mistake]]:
-    """Return the content of a file checked against the schema, or its mistakes."""
-    try:
-        return Schema.model_validate(data), []
-    except ValidationError as error:
-        found = error.errors()
-        return None, [_schema_mistake(item["type"], item["loc"], item["msg"], item["input"]) for item in found]
 
 
 def located(path: Path, lines: "Lines", mistakes: Iterable[Mistake]) -> SpecError:
@@ -169,6 +94,13 @@ def unknown_key(key: str, owner: str, known: Mapping[str, Any] | list[str]) -> s
     return text.replace(f"{key!r}.", f"{key!r} of {owner}.", 1)
 
 
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the public names that are nearest to one, and how many others there are."""
+    public = [one for one in known if not one.startswith("_")]
+    near = difflib.get_close_matches(name, public, MOST_NAMES, cutoff=0.0)
+    return near if len(near) == len(public) else [*near, f"and {len(public) - len(near):,} more"]
+
+
 def shown(value: Any) -> str:
     """Return a value as it is written in a table, shortened."""
     try:
@@ -176,20 +108,6 @@ def shown(value: Any) -> str:
     except TypeError:
         text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _schema_mistake(kind: str, path: KeyPath, text: str, given: object) -> Mistake:
-    """Say in this package's words what the schema misses."""
-    owner = "an experiment" if len(path) < 2 else f"[[{path[0]}]]"
-    if kind == "extra_forbidden":
-        return Mistake(path, unknown_key(str(path[-1]), owner, list(Schema.model_fields)))
-    if kind == "missing":
-        what = f"[[{path[0]}]]" if path in (("problem",), ("agent",)) else f"key {path[-1]!r}"
-        return Mistake(path, f"missing {what} of {owner}.")
-    rule = re.sub(r"^Value error, |^(Input|List|String) should", lambda found: "must" if found[1] else "", text)
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-    hint = f" Write [[{path[0]}]] in double brackets." if len(path) == 1 and isinstance(given, dict) else ""
-    return Mistake(path, f"`{name}` {rule}, but got {shown(given)}.{hint}")
 
 
 class Lines:

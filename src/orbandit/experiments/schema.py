@@ -1,0 +1,109 @@
+"""The keys that an experiment's file may have, and what is said of those that break a rule."""
+
+import re
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+
+from orbandit.experiments.toml_lines import KeyPath, Mistake, shown, unknown_key
+
+MOST_SEEDS = 1_000_000
+MOST_PER_DECADE = 1_000
+LONGEST = 10**12
+"""Largest horizon."""
+LARGEST = 2**63 - 1
+"""Largest seed, for the sake of databases."""
+TABLES: tuple[KeyPath, ...] = (("problem",), ("agent",))
+"""What is written in double brackets."""
+
+
+def _different(values: list[int]) -> list[int]:
+    seen: set[int] = set()
+    for value in values:
+        if value in seen:
+            raise ValueError(f"must all be different ({value} is there twice)")
+        seen.add(value)
+    return values
+
+
+def _seeds(value: object) -> object:
+    """Take a number of runs for the seeds 0, 1, ...; leave lists to the schema."""
+    if isinstance(value, list):
+        return value
+    if type(value) is not int or not 1 <= value <= MOST_SEEDS:
+        raise ValueError(f"must be a whole number of runs, from 1 to {MOST_SEEDS:,}, or a list of seeds")
+    return list(range(value))
+
+
+def _checkpoints(value: object, as_list: ValidatorFunctionWrapHandler) -> object:
+    """Take a number for itself; a union with lists would put its branches into the paths of mistakes."""
+    if isinstance(value, list):
+        return as_list(value)
+    if type(value) is not int or not 1 <= value <= MOST_PER_DECADE:
+        most = f"{MOST_PER_DECADE:,}"
+        raise ValueError(
+            f"must be a whole number of rounds in each factor of ten, from 1 to {most}, or a list of rounds"
+        )
+    return value
+
+
+Rounds: TypeAlias = Annotated[
+    list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1), AfterValidator(_different)
+]
+
+
+class _Table(BaseModel):
+    """A [[problem]] or an [[agent]], whose further keys are its class's."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    class_: str = Field(alias="class", min_length=1)
+    name: str | None = Field(default=None, min_length=1)
+
+
+class Schema(BaseModel):
+    """The keys of a file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    name: str = Field(default="", min_length=1)
+    horizons: Rounds
+    seeds: Annotated[
+        list[Annotated[int, Field(ge=0, le=LARGEST)]],
+        Field(min_length=1),
+        AfterValidator(_different),
+        BeforeValidator(_seeds),
+    ] = Field(default_factory=lambda: list(range(10)))
+    checkpoints: Annotated[Rounds, WrapValidator(_checkpoints)] | None = None
+    problem: list[_Table] = Field(min_length=1)
+    agent: list[_Table] = Field(min_length=1)
+
+
+def check(data: dict[str, Any]) -> tuple[Schema | None, list[Mistake]]:
+    """Return the content of a file checked against the schema, or its mistakes."""
+    try:
+        return Schema.model_validate(data), []
+    except ValidationError as error:
+        found = error.errors()
+        return None, [_schema_mistake(item["type"], item["loc"], item["msg"], item["input"]) for item in found]
+
+
+def _schema_mistake(kind: str, path: KeyPath, text: str, given: object) -> Mistake:
+    """Say in this package's words what the schema misses."""
+    owner = "an experiment" if len(path) < 2 else f"[[{path[0]}]]"
+    if kind == "extra_forbidden":
+        return Mistake(path, unknown_key(str(path[-1]), owner, list(Schema.model_fields)))
+    if kind == "missing":
+        what = f"[[{path[0]}]]" if path in TABLES else f"key {path[-1]!r}"
+        return Mistake(path, f"missing {what} of {owner}.")
+    rule = re.sub(r"^Value error, |^(Input|List|String) should", lambda found: "must" if found[1] else "", text)
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    hint = f" Write [[{path[0]}]] in double brackets." if path in TABLES and isinstance(given, dict) else ""
+    return Mistake(path, f"`{name}` {rule}, but got {shown(given)}.{hint}")

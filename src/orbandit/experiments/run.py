@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orbandit._checks import as_count, unknown_name
 from orbandit.errors import InputError, RunError, StoreError
@@ -19,9 +20,11 @@ from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.simulate import simulate
-from orbandit.experiments.spec import Experiment
 from orbandit.experiments.store import Store, check_new
 from orbandit.experiments.tasks import Task
+
+if TYPE_CHECKING:
+    from orbandit.experiments.spec import Experiment
 
 SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
 """Time of a chunk by engine."""
@@ -37,7 +40,7 @@ Progress = Callable[[FinishedRun], None]
 
 
 def run(
-    experiment: Experiment,
+    experiment: "Experiment",
     path: str | os.PathLike[str],
     *,
     engine: str = "local",
@@ -106,7 +109,7 @@ def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
     return (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
 
 
-def missing(experiment: Experiment, path: str | os.PathLike[str]) -> list[Task]:
+def missing(experiment: "Experiment", path: str | os.PathLike[str]) -> list[Task]:
     """Return the runs of an experiment that are still to be played; a path that `run` refuses is refused."""
     done: set[str] = set()
     if Path(path).exists():
@@ -118,7 +121,7 @@ def missing(experiment: Experiment, path: str | os.PathLike[str]) -> list[Task]:
     return _left(experiment, done)
 
 
-def outdated(experiment: Experiment, path: str | os.PathLike[str]) -> int:
+def outdated(experiment: "Experiment", path: str | os.PathLike[str]) -> int:
     """Return how many runs of a store come from other code, data or another version than the experiment has now."""
     if not Path(path).exists():
         return 0
@@ -126,11 +129,11 @@ def outdated(experiment: Experiment, path: str | os.PathLike[str]) -> int:
         return len(store.done() - {run_key(task.parameters) for task in experiment.tasks()})
 
 
-def _left(experiment: Experiment, done: set[str]) -> list[Task]:
+def _left(experiment: "Experiment", done: set[str]) -> list[Task]:
     return [task for task in experiment.tasks() if run_key(task.parameters) not in done]
 
 
-def _opened(experiment: Experiment, path: Path) -> Store:
+def _opened(experiment: "Experiment", path: Path) -> Store:
     if not path.exists():
         try:
             return Store.create(path, experiment.description)
@@ -143,7 +146,7 @@ def _opened(experiment: Experiment, path: Path) -> Store:
     return Store.open(path)
 
 
-def _check_same(experiment: Experiment, store: Store) -> None:
+def _check_same(experiment: "Experiment", store: Store) -> None:
     if store.spec != experiment.description:
         raise InputError(f"{store.path} holds another experiment than {experiment.name!r}; choose another file.")
 

@@ -192,8 +192,8 @@ def _sets(units: Units | None, word: str) -> list[list[tuple[str, ...]]]:
     if units is None:
         return []
     given = [unit if isinstance(unit, str) else _listed(unit, word) for unit in _listed(units, word)]
-    several = bool(given) and not any(isinstance(unit, str) or isinstance((unit or [""])[0], str) for unit in given)
-    sets = given if several else [given]
+    several = any(not isinstance(unit, str) and any(not isinstance(x, str) for x in unit) for unit in given)
+    sets = [_listed(some, word) for some in given] if several else [given]
     cleaned = [[(unit,) if isinstance(unit, str) else _names(unit, word) for unit in some] for some in sets]
     for some in cleaned:
         if len(some) < 2:

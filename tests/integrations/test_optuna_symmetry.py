@@ -175,7 +175,7 @@ DISTRIBUTIONS = st.one_of(
         lambda a, n, q: FloatDistribution(a, a + n * q, step=q),
         st.integers(-9, 9),
         st.integers(1, 40),
-        st.sampled_from([0.1, 0.25, 2.0]),
+        st.sampled_from([0.125, 0.25, 2.0]),
     ),
     st.builds(
         lambda a, n, q: IntDistribution(a, a + n * q, step=q),

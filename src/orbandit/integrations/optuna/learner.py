@@ -6,6 +6,10 @@
 
 Trials that are still running are told to a copy of the agent, at the mean that it expects there: it is surer of their
 surroundings, but not of a better or worse mean.
+
+Agents for noisy rewards measure a good point again. Here a second trial is made nearby instead, at random within half
+the distance to the 2 dim + 1 nearest points, and told as it is: the agent averages over both, and no point is tried
+twice.
 """
 
 import copy
@@ -22,6 +26,11 @@ from orbandit.agents import Agent, OrbitTree
 from orbandit.groups import Group
 from orbandit.integrations.optuna.scale import Scale
 from orbandit.spaces import Box
+
+MOVE = 1e-6
+"""How far a proposal is moved at least, so that two processes that saw the same trials never try the same point."""
+SAME = 1e-5
+"""Points nearer than this are one point that is tried again."""
 
 FEW = 1_000
 """With fewer trials than this a kernel model is worth its cost; with more, a tree of cells is as good and faster."""
@@ -72,6 +81,7 @@ class Learner:
         self._maker, self._horizon, self._seed = maker, horizon, seed
         self._scale = Scale()
         self._outcomes: list[Outcome] = []
+        self._places = np.empty((64, dim))  # of all outcomes, with room for more
         self._used: Maker | None = None
         self._agent: Agent
 
@@ -81,7 +91,11 @@ class Learner:
         for outcome in outcomes:
             if outcome.gain is not None and not outcome.is_pruned:
                 renewed |= self._scale.learn(outcome.gain)
-        self._outcomes.extend(outcomes)
+        for outcome in outcomes:
+            if len(self._outcomes) == len(self._places):
+                self._places = np.concatenate([self._places, np.empty_like(self._places)])
+            self._places[len(self._outcomes)] = outcome.point
+            self._outcomes.append(outcome)
         maker = self._maker or suited(len(self._outcomes))
         if renewed or maker is not self._used:
             agent = self._made(maker)
@@ -90,19 +104,19 @@ class Learner:
         else:
             self._tell(self._agent, outcomes)
 
-    def propose(self, pending: Sequence[Array], unseen: int) -> Array:
+    def propose(self, pending: Sequence[Array], unseen: int, rng: np.random.Generator) -> Array:
         """Return a point to try, given the points being tried and the number of those that are not known yet."""
+        tried = self._places[: len(self._outcomes)]
         if not pending and not unseen:
             point: Array = self._agent.ask()
             self._agent.forget(point)  # what is tried is rounded and moved, and told as it was
-            return point
+            return _apart(point, tried, rng)
         agent: Any = copy.deepcopy(self._agent)
         for known in pending:
             mean = float(agent.estimate(known))
             agent.tell(known, 0.5 if math.isnan(mean) else min(max(mean, 0.0), 1.0))
-        for _ in range(unseen):
-            agent.ask()  # which others that look now are taken to try
-        return np.asarray(agent.ask())
+        others = [agent.ask() for _ in range(unseen)]  # what those who look now are taken to try
+        return _apart(agent.ask(), np.vstack([tried, *pending, *others]), rng)
 
     def _made(self, maker: Maker) -> Agent:
         lipschitz = None if learns_lipschitz(maker) else 2 / self._space.diameter
@@ -124,3 +138,16 @@ class Learner:
                 agent.tell(outcome.point, reward)
         else:
             agent.tell_batch([outcome.point for outcome in outcomes], rewards)
+
+
+def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:
+    """Return a point of the unit cube near a given one, and away from what was tried."""
+    gaps = np.sqrt(((tried - point) ** 2).sum(axis=1))
+    reach = MOVE
+    if gaps.min(initial=1.0) < SAME:
+        few = min(2 * len(point) + 1, len(gaps))
+        reach = max(MOVE, float(np.partition(gaps, few - 1)[few - 1]) / 2)
+    while True:
+        step = rng.uniform(-1.0, 1.0, size=len(point))
+        if step @ step <= len(point) / 3:  # half of the cube or so, in any dimension
+            return np.asarray(np.clip(point + reach * step, 0.0, 1.0))

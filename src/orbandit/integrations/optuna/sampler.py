@@ -1,13 +1,13 @@
 """OrbitSampler: trials are proposed by an agent that knows the symmetry, and everything it knows is in the storage.
 
 A sampler reads the trials of a study, tells the agent those that have ended since, and asks it for a point. In a new
-process it reads them all. Each proposal is moved by a millionth of the ranges, at random by the seed and the number of
-the trial, so that workers which saw the same trials never try the same point.
+process it reads them all. Randomness comes from the seed and the number of the trial, so that workers which saw the
+same trials never try the same point, and nothing has to be remembered.
 """
 
 import threading
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -16,15 +16,12 @@ from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import as_count
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.integrations.optuna.learner import Learner, Maker
 from orbandit.integrations.optuna.symmetry import Symmetry, Units
 from orbandit.integrations.optuna.view import View
-
-MOVE = 1e-6
-"""How far a proposal is moved at most, in parts of a range."""
 
 STUDIES = 16
 """A sampler remembers what it has read of so many studies; of others it reads all trials again."""
@@ -154,7 +151,7 @@ class OrbitSampler(BaseSampler):
             if trials is None:
                 trials = study.get_trials(deepcopy=False)
             view = self._view(study, trials)
-            params = view.propose(trial, trials, self._moved(trial))
+            params = view.propose(trial, trials, np.random.default_rng([self._seed, trial.number]))
         return {name: params[name] for name in search_space if name in params}
 
     def sample_independent(
@@ -205,11 +202,3 @@ class OrbitSampler(BaseSampler):
     def _learner(self, dim: int, group: Group | None) -> Learner:
         (seed,) = np.random.SeedSequence(self._seed).generate_state(1, dtype=np.uint64)
         return Learner(dim, group, self._agent, self._horizon, int(seed))
-
-    def _moved(self, trial: FrozenTrial) -> Callable[[Array], Array]:
-        rng = np.random.default_rng([self._seed, trial.number])
-
-        def moved(point: Array) -> Array:
-            return np.clip(point + MOVE * rng.uniform(-1.0, 1.0, size=point.shape), 0.0, 1.0)
-
-        return moved

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, final
 
+import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
@@ -82,10 +83,8 @@ class View:
         for trial in fresh:
             self._flying.pop(trial.number, None)
 
-    def propose(
-        self, trial: FrozenTrial, trials: Sequence[FrozenTrial], move: Callable[[Array], Array]
-    ) -> dict[str, Any]:
-        """Return parameters for a trial, all others considered; `move` is applied to the point."""
+    def propose(self, trial: FrozenTrial, trials: Sequence[FrozenTrial], rng: np.random.Generator) -> dict[str, Any]:
+        """Return parameters for a trial, all others considered."""
         if self._learner is None:
             return {}
         pending, unseen = [], 0
@@ -98,7 +97,7 @@ class View:
                 pending.append(point)
             elif other.number < trial.number and not other.params and _is_recent(other, trial):
                 unseen += 1
-        params = self._coordinates.params(move(self._learner.propose(pending, unseen)))
+        params = self._coordinates.params(self._learner.propose(pending, unseen, rng))
         used = self._coordinates.point(params)
         if used is not None:
             self._flying[trial.number] = used

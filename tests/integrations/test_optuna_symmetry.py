@@ -241,8 +241,7 @@ def test_better_gains_than_ever_make_the_scale_wider():
         scale.learn(float(gain))
     for gain in range(64, 128):
         scale.learn(float(gain))
-    assert scale.reward(127.0) < 1.0
-    assert scale.reward(127.0) > scale.reward(100.0) > scale.reward(64.0)
+    assert scale.reward(127.0) > scale.reward(115.0) > scale.reward(64.0) > scale.reward(0.0)
 
 
 @pytest.mark.parametrize(
@@ -270,4 +269,4 @@ def test_the_scale_is_set_rarely():
     rng = np.random.default_rng(1)
     scale = Scale()
     renewed = sum(scale.learn(float(gain)) for gain in np.sort(rng.normal(size=4000)))  # each better than all before
-    assert renewed < 45  # 4000 = 1.25^37
+    assert renewed < 95  # 4000 = 10 * 1.1^63, and at most all of the first ten

@@ -7,9 +7,9 @@
 Trials that are still running are told to a copy of the agent, at the mean that it expects there: it is surer of their
 surroundings, but not of a better or worse mean.
 
-Agents for noisy rewards measure a good point again. Here a second trial is made nearby instead, at random within half
-the distance to the 2 dim + 1 nearest points, and told as it is: the agent averages over both, and no point is tried
-twice.
+Agents for noisy rewards measure a good point again. Here a second trial is made nearby instead, at random within a
+fifth of the distance to the 2 dim + 1 nearest points, and told as it is: the agent averages over both, and no point
+is tried twice.
 """
 
 import copy
@@ -31,6 +31,8 @@ MOVE = 1e-6
 """How far a proposal is moved at least, so that two processes that saw the same trials never try the same point."""
 SAME = 1e-5
 """Points nearer than this are one point that is tried again."""
+NEAR = 0.2
+"""How far from a point that was tried another trial of it is, over the distance to the 2 dim + 1 nearest points."""
 
 FEW = 1_000
 """With fewer trials than this a kernel model is worth its cost; with more, a tree of cells is as good and faster."""
@@ -118,6 +120,10 @@ class Learner:
         others = [agent.ask() for _ in range(unseen)]  # what those who look now are taken to try
         return _apart(agent.ask(), np.vstack([tried, *pending, *others]), rng)
 
+    def recommend(self) -> Array:
+        """Return the point that the agent thinks best."""
+        return np.asarray(self._agent.recommend())
+
     def _made(self, maker: Maker) -> Agent:
         lipschitz = None if learns_lipschitz(maker) else 2 / self._space.diameter
         return maker(
@@ -146,7 +152,7 @@ def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:
     reach = MOVE
     if gaps.min(initial=1.0) < SAME:
         few = min(2 * len(point) + 1, len(gaps))
-        reach = max(MOVE, float(np.partition(gaps, few - 1)[few - 1]) / 2)
+        reach = max(MOVE, NEAR * float(np.partition(gaps, few - 1)[few - 1]))
     while True:
         step = rng.uniform(-1.0, 1.0, size=len(point))
         if step @ step <= len(point) / 3:  # half of the cube or so, in any dimension

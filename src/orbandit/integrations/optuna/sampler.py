@@ -165,6 +165,23 @@ class OrbitSampler(BaseSampler):
             sampler = TPESampler(seed=int(seed))
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
+    def recommend(self, study: Study) -> dict[str, Any]:
+        """Return the parameters that are best by what all trials say together, not the luckiest trial's.
+
+        Parameters
+        ----------
+        study : Study
+            One with finished trials, sampled by this or by any other sampler.
+
+        Returns
+        -------
+        dict
+            The numbers that all trials have; empty if no trial is complete.
+        """
+        trials = study.get_trials(deepcopy=False)
+        with self._lock:
+            return self._view(study, trials).recommend()
+
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Pass it on to the independent sampler."""
         if self._independent is not None:

@@ -2,10 +2,10 @@
 
     low = max(least,   q25 - 1.5 (q75 - q25)),     high = min(largest, q75 + 3 (q75 - q25))
 
-for the gains so far, values to be maximised, and then a quarter of high - low of room on either side. Gains beyond are
-moved to the ends; within, the scale is linear, so that noise averages out. Where half of all gains are one number, the
+for the gains so far, values to be maximised, and then 5 % of high - low of room on either side. Gains beyond are moved
+to the ends; within, the scale is linear, so that noise averages out. Where half of all gains are one number, the
 quantiles are those of 5 and 95 %, and failing that, the least and the largest gain. The scale is set anew when the
-gains have doubled, or if one is better than its end and there are a quarter more. Being a function of the gains in
+gains have doubled, or if one is better than its end and there are a tenth more. Being a function of the gains in
 their order, it is the same in every process that sees them so.
 """
 
@@ -14,13 +14,13 @@ from typing import final
 
 import numpy as np
 
-ROOM = 0.25
+ROOM = 0.05
 """The scale reaches this fraction of what was seen beyond it on either side."""
 WORSE, BETTER = 1.5, 3.0
 """How many spreads beyond its quantile a gain counts; the better ones matter more."""
 LARGEST = 1e300
 """Gains are moved to this size, so that their differences are finite."""
-SOON = 1.25
+SOON = 1.1
 """How many times the gains of the last scale there must be before a better gain may set another."""
 
 
@@ -33,7 +33,7 @@ class Scale:
     >>> scale = Scale()
     >>> _ = [scale.learn(gain) for gain in (1.0, 2.0, 3.0, 4.0, 1e9, 2.5, 3.5, 1.5)]
     >>> round(scale.reward(4.0) - scale.reward(1.0), 2)
-    0.22
+    0.3
     """
 
     def __init__(self) -> None:

@@ -103,6 +103,10 @@ class View:
             self._flying[trial.number] = used
         return params
 
+    def recommend(self) -> dict[str, Any]:
+        """Return the parameters that are best by all trials together."""
+        return {} if self._learner is None else self._coordinates.params(self._learner.recommend())
+
     def _widen(self, trial: FrozenTrial) -> None:
         """Take a trial into account for the space that is searched."""
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):

@@ -111,7 +111,7 @@ class OrbitSampler(BaseSampler):
         """Start without having read any study."""
         self._lock = threading.RLock()
         self._views: dict[tuple[str, Any], View] = {}
-        self._read: dict[tuple[str, int], Sequence[FrozenTrial]] = {}
+        self._read: dict[tuple[str, int], tuple[View, Sequence[FrozenTrial]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
@@ -136,9 +136,9 @@ class OrbitSampler(BaseSampler):
             )
         trials = study.get_trials(deepcopy=False)
         with self._lock:
-            space = self._view(study, trials).space
-            self._read = {(study.study_name, trial.number): trials, **dict(list(self._read.items())[-STUDIES:])}
-        return space
+            view = self._view(study, trials)
+            self._read = {**dict(list(self._read.items())[-STUDIES:]), (study.study_name, trial.number): (view, trials)}
+            return view.space
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -147,10 +147,11 @@ class OrbitSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            trials = self._read.pop((study.study_name, trial.number), None)  # read a moment ago
-            if trials is None:
-                trials = study.get_trials(deepcopy=False)
-            view = self._view(study, trials)
+            read = self._read.pop((study.study_name, trial.number), None)  # a moment ago, for the space
+            if read is None:
+                now = study.get_trials(deepcopy=False)
+                read = (self._view(study, now), now)
+            view, trials = read
             params = view.propose(trial, trials, np.random.default_rng([self._seed, trial.number]))
         return {name: params[name] for name in search_space if name in params}
 

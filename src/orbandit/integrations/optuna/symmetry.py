@@ -73,6 +73,7 @@ class Symmetry:
             self._components.append(_Component(alone, groups.SignFlips(len(alone))))
         if group is not None or parameters is not None:
             self._components.append(_given(group, parameters))
+        self._checked: dict[str, BaseDistribution] | None = None
         self.names = tuple(name for component in self._components for name in component.names)
         for name in self.names:
             if self.names.count(name) > 1:
@@ -92,6 +93,9 @@ class Symmetry:
 
     def check(self, distributions: Mapping[str, BaseDistribution]) -> None:
         """Refuse distributions of the named parameters that the group does not carry into one another."""
+        named = {name: distributions[name] for name in self.names}
+        if named == self._checked:
+            return
         for name in self.names:
             if not is_number(distributions[name]):
                 raise InputError(
@@ -103,6 +107,7 @@ class Symmetry:
                 _check_alike(component, g, distributions)
             if component.is_given:
                 _check_preserved(component, distributions)
+        self._checked = named  # most trials have the same, and generators take time
 
 
 def _check_alike(component: _Component, g: Array, distributions: Mapping[str, BaseDistribution]) -> None:

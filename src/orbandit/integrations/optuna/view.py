@@ -44,7 +44,7 @@ class View:
         self._named: dict[str, BaseDistribution] = {}
         self._plain: dict[str, Number] | None = None
         self._learner: Learner | None = None
-        self._flying: dict[int, Array] = {}
+        self._flying: dict[int, Array] = {}  # proposals of this process that have not ended
         self._coordinates = Coordinates({})
 
     @property
@@ -87,17 +87,22 @@ class View:
         """Return parameters for a trial, all others considered."""
         if self._learner is None:
             return {}
-        pending, unseen = [], 0
+        pending = {number: point for number, point in self._flying.items() if number != trial.number}
+        unseen = 0
         for other in (trials[place] for place in self._open if place < len(trials)):
             if other.number == trial.number or other.state != TrialState.RUNNING:
                 continue
             point = self._coordinates.point({**other.system_attrs.get("fixed_params", {}), **other.params})
-            point = self._flying.get(other.number) if point is None else point
             if point is not None:
-                pending.append(point)
-            elif other.number < trial.number and not other.params and _is_recent(other, trial):
+                pending[other.number] = point
+            elif (
+                other.number not in pending
+                and other.number < trial.number
+                and not other.params
+                and _is_recent(other, trial)
+            ):
                 unseen += 1
-        params = self._coordinates.params(self._learner.propose(pending, unseen, rng))
+        params = self._coordinates.params(self._learner.propose(list(pending.values()), unseen, rng))
         used = self._coordinates.point(params)
         if used is not None:
             self._flying[trial.number] = used

@@ -95,12 +95,7 @@ class View:
             point = self._coordinates.point({**other.system_attrs.get("fixed_params", {}), **other.params})
             if point is not None:
                 pending[other.number] = point
-            elif (
-                other.number not in pending
-                and other.number < trial.number
-                and not other.params
-                and _is_recent(other, trial)
-            ):
+            elif other.number not in pending and other.number < trial.number and _is_recent(other, trial):
                 unseen += 1
         params = self._coordinates.params(self._learner.propose(list(pending.values()), unseen, rng))
         used = self._coordinates.point(params)

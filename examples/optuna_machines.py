@@ -12,7 +12,7 @@ import optuna
 import orbandit as ob
 
 MACHINES = ["batch_1", "batch_2", "batch_3", "batch_4"]
-TRIALS = 200
+TRIALS = 100
 
 
 def main() -> None:

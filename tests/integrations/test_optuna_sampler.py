@@ -18,11 +18,12 @@ from optuna.trial import TrialState, create_trial
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
 from orbandit.integrations.optuna import OrbitSampler
-from orbandit.integrations.optuna.learner import Learner, Outcome
+from orbandit.integrations.optuna.learner import FEW, Learner, Outcome, suited
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 PEAK = np.array([0.2, 0.5, 0.8])
 NAMES = ["a", "b", "c"]
+TREE = ob.agents.OrbitTree  # the fastest
 
 
 def suggested(trial, names=NAMES):
@@ -34,7 +35,7 @@ def loss(trial):
 
 
 def study_of(sampler=None, direction="minimize", **options):
-    sampler = sampler or OrbitSampler(exchangeable=NAMES, seed=0)
+    sampler = sampler or OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)
     return optuna.create_study(sampler=sampler, direction=direction, **options)
 
 
@@ -109,7 +110,7 @@ def test_it_searches_the_orbits_only():
 
 
 def test_no_point_is_proposed_twice_and_seeds_repeat():
-    studies = [study_of(OrbitSampler(exchangeable=NAMES, seed=seed)) for seed in (3, 3, 4)]
+    studies = [study_of(OrbitSampler(exchangeable=NAMES, agent=TREE, seed=seed)) for seed in (3, 3, 4)]
     for study in studies:
         study.optimize(loss, n_trials=40)
     one, same, other = map(points, studies)
@@ -253,8 +254,8 @@ def test_what_trials_count_for(recorder):
     told = {round(float(point[0]), 6): reward for point, reward in recorder.made[-1].told}
     assert told[0.4] > told[0.3] > told[0.2] > told[0.1]
     assert told[0.4] - told[0.3] == pytest.approx(told[0.2] - told[0.1])
-    middling = (told[0.2] + told[0.3]) / 2
-    assert told[0.5] == told[0.7] == told[0.8] == pytest.approx(middling)
+    assert told[0.5] == pytest.approx((told[0.2] + told[0.3]) / 2)
+    assert told[0.7] == told[0.8] == pytest.approx(told[0.1] + 0.75 * (told[0.2] - told[0.1]))
     assert told[0.6] == pytest.approx(told[0.1])
     assert set(told) == {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}
 
@@ -313,7 +314,7 @@ def test_workers_that_look_at_once_propose_different_points():
     trials = [study.ask() for _ in range(3)]  # all started, none with parameters yet
     proposals = []
     for trial in trials:
-        sampler = OrbitSampler(exchangeable=NAMES, seed=0)  # another process each
+        sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)  # another process each
         frozen = study.trials[trial.number]
         space = sampler.infer_relative_search_space(study, frozen)
         proposals.append(list(sampler.sample_relative(study, frozen, space).values()))
@@ -339,7 +340,7 @@ def test_threads_share_a_sampler():
 
 
 def test_copies_and_pickles_hold_settings_only():
-    sampler = OrbitSampler(exchangeable=NAMES, seed=5)
+    sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=5)
     study = study_of(sampler)
     study.optimize(loss, n_trials=30)
     frozen = study.trials[-1]
@@ -371,7 +372,7 @@ def test_one_sampler_may_serve_several_studies(recorder):
 
 
 def test_pruners_and_wrappers_work():
-    sampler = OrbitSampler(exchangeable=NAMES, seed=0)
+    sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)
     study = study_of(sampler, pruner=optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9))
 
     def objective(trial):
@@ -419,7 +420,7 @@ def test_ranges_that_do_not_fit_are_refused_after_the_first_trial():
 
 
 def test_a_sampler_without_symmetry_searches_all_numbers():
-    study = optuna.create_study(sampler=OrbitSampler(seed=0))
+    study = optuna.create_study(sampler=OrbitSampler(agent=TREE, seed=0))
     study.optimize(loss, n_trials=30)
     space = study.sampler.infer_relative_search_space(study, study.trials[-1])
     assert list(space) == NAMES
@@ -442,15 +443,24 @@ def test_bad_settings_are_refused(options, kind, message):
 
 def test_the_recommendation_is_not_the_luckiest_trial():
     rng = np.random.default_rng(0)
-    sampler = OrbitSampler(exchangeable=NAMES, seed=0)
+    sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)
     study = study_of(sampler)
     assert sampler.recommend(study) == {}
     study.optimize(lambda trial: loss(trial) + rng.normal(0, 0.3), n_trials=150)
     best = np.sort(list(sampler.recommend(study).values()))
     assert set(sampler.recommend(study)) == set(NAMES)
     assert np.abs(best - PEAK).sum() < 0.35
-    other = OrbitSampler(exchangeable=NAMES, seed=0)
+    other = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)
     assert np.abs(np.sort(list(other.recommend(study).values())) - PEAK).sum() < 0.35
+
+
+def test_by_default_the_agent_suits_the_number_of_trials():
+    assert suited(FEW) is ob.agents.OrbitTree
+    study = study_of(OrbitSampler(exchangeable=NAMES))
+    study.optimize(loss, n_trials=20)
+    used = study.sampler._views[(study.study_name, None)]._learner._agent
+    assert isinstance(used, suited(20))
+    assert used.rounds >= 19
 
 
 def test_a_named_agent_is_used():
@@ -460,7 +470,7 @@ def test_a_named_agent_is_used():
 
 
 def test_a_proposal_leaves_the_learner_as_it_was():
-    learner = Learner(3, ob.groups.Symmetric(3), None, None, seed=0)
+    learner = Learner(3, ob.groups.Symmetric(3), TREE, None, seed=0)
     rng = np.random.default_rng(0)
     learner.learn([Outcome(x, float(x.sum())) for x in rng.uniform(size=(50, 3))])
     first = learner.propose([], 0, rng)

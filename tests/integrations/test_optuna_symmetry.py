@@ -256,11 +256,20 @@ def test_every_scale_gives_rewards(gains):
     assert scale.reward(max(gains)) >= scale.reward(min(gains))
 
 
-def test_pruned_gains_are_at_most_middling_and_failed_ones_are_the_median():
+def test_two_values_are_the_ends_of_the_range():
+    scale = Scale()
+    for gain in (3.0, 5.0, 5.0, 3.0):
+        scale.learn(gain)
+    assert (scale.reward(3.0), scale.reward(5.0)) == (0.0, 1.0)
+    scale.learn(6.0)
+    assert scale.reward(6.0) < 1.0
+
+
+def test_pruned_gains_are_at_most_middling_and_failed_ones_are_the_first_quartile():
     scale = Scale()
     for gain in (1.0, 2.0, 3.0, 4.0):
         scale.learn(gain)
-    assert scale.reward(None) == scale.reward(math.nan) == scale.reward(2.5)
+    assert scale.reward(None) == scale.reward(math.nan) == scale.reward(1.75)
     assert scale.reward(9.0, at_most_middling=True) == scale.reward(2.5)
     assert scale.reward(1.0, at_most_middling=True) == scale.reward(1.0)
 

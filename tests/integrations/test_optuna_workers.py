@@ -16,6 +16,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
+from orbandit.agents import OrbitTree
 from orbandit.integrations.optuna import OrbitSampler
 
 UNITS = [["x1", "y1"], ["x2", "y2"], ["x3", "y3"]]
@@ -24,12 +25,14 @@ NAMES = [name for unit in UNITS for name in unit]
 WORKER = """
 import json, sys, time, warnings
 import optuna
+from orbandit.agents import OrbitTree
 from orbandit.integrations.optuna import OrbitSampler
 
 url, units, number_to_hang_at, wanted = json.loads(sys.argv[1])
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 storage = optuna.storages.RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 60}} if "sqlite" in url else None)
-study = optuna.load_study(study_name="shared", storage=storage, sampler=OrbitSampler(exchangeable=units, seed=0))
+sampler = OrbitSampler(exchangeable=units, agent=OrbitTree, seed=0)
+study = optuna.load_study(study_name="shared", storage=storage, sampler=sampler)
 own = 0
 
 def objective(trial):
@@ -113,7 +116,7 @@ def follow(storage, url, workers, wanted):
     assert trials[lost].state == TrialState.RUNNING
     assert len(trials) == len(complete) + 1
 
-    sampler = OrbitSampler(exchangeable=UNITS, seed=0)
+    sampler = OrbitSampler(exchangeable=UNITS, agent=OrbitTree, seed=0)
     study = optuna.load_study(study_name="shared", storage=storage, sampler=sampler)
     study.optimize(lambda trial: sum(trial.suggest_float(name, -1.0, 1.0) for name in NAMES), n_trials=3)
     again = study.get_trials(deepcopy=False)
@@ -128,7 +131,7 @@ def follow(storage, url, workers, wanted):
 def compiled():
     """Compile what workers need once, so that they find it in the cache."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=OrbitSampler(exchangeable=UNITS, seed=0))
+    study = optuna.create_study(sampler=OrbitSampler(exchangeable=UNITS, agent=OrbitTree, seed=0))
     study.optimize(lambda trial: sum(trial.suggest_float(name, -1.0, 1.0) for name in NAMES), n_trials=12)
     for _ in range(3):
         study.ask().suggest_float("x1", -1.0, 1.0)

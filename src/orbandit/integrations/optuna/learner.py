@@ -2,7 +2,7 @@
 
     complete    its gain, the value times the sign of the direction, on a robust scale (see `scale`)
     pruned      the last value it reported, but no better than the median gain: it was given up for a reason
-    failed      the median gain: the agent looks elsewhere, and one crash does not condemn a region
+    failed      the first quartile of gains: the agent looks elsewhere, and one crash does not condemn a region
 
 Trials that are still running are told to a copy of the agent, at the mean that it expects there: it is surer of their
 surroundings, but not of a better or worse mean.

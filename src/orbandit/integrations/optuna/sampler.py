@@ -63,8 +63,8 @@ class OrbitSampler(BaseSampler):
     trial teaches the agent nothing if it lacks one of the parameters or had it out of the present range.
 
     The values of complete trials are scaled linearly between fences that wild ones do not move (`scale`). A pruned
-    trial counts as its last reported value, but no better than the median; a failed one as the median, so that the
-    agent looks elsewhere and one crash does not condemn a region. Running trials, of all workers, are taken to give
+    trial counts as its last reported value, but no better than the median; a failed one as the first quartile, so that
+    the agent looks elsewhere and one crash does not condemn a region. Running trials, of all workers, are taken to give
     what the agent expects of them.
 
     Examples

@@ -2,11 +2,11 @@
 
     low = max(least,   q25 - 1.5 (q75 - q25)),     high = min(largest, q75 + 3 (q75 - q25))
 
-for the gains so far, values to be maximised, and then 5 % of high - low of room on either side. Gains beyond are moved
-to the ends; within, the scale is linear, so that noise averages out. Where half of all gains are one number, the
-quantiles are those of 5 and 95 %, and failing that, the least and the largest gain. The scale is set anew when the
-gains have doubled, or if one is better than its end and there are a tenth more. Being a function of the gains in
-their order, it is the same in every process that sees them so.
+for the gains so far, values to be maximised, and then 5 % of high - low of room on either side, unless there are two
+gains only, such as 0 and 1. Gains beyond are moved to the ends; within, the scale is linear, so that noise averages
+out. Where half of all gains are one number, the quantiles are those of 5 and 95 %, and failing that, the least and the
+largest gain. The scale is set anew when the gains have doubled, or if one is better than its end and there are a tenth
+more. Being a function of the gains in their order, it is the same in every process that sees them so.
 """
 
 import math
@@ -39,7 +39,7 @@ class Scale:
     def __init__(self) -> None:
         self._gains: list[float] = []
         self._used = 0
-        self._low, self._high, self._median = 0.0, 1.0, 0.5
+        self._low, self._high, self._median, self._quartile = 0.0, 1.0, 0.5, 0.5
 
     def learn(self, gain: float) -> bool:
         """Learn of a gain; return whether the scale was set anew, so that all rewards are others now."""
@@ -53,16 +53,17 @@ class Scale:
         return True
 
     def reward(self, gain: float | None, at_most_middling: bool = False) -> float:
-        """Return the reward of a gain; None, or what is no number, counts as the median."""
+        """Return the reward of a gain; None, or what is no number, counts as the first quartile."""
         if gain is None or math.isnan(gain):
-            gain = self._median
+            gain = self._quartile
         elif at_most_middling:
             gain = min(gain, self._median)
         return (min(max(gain, self._low), self._high) - self._low) / (self._high - self._low)
 
     def _set(self) -> None:
         gains = np.array(self._gains)
-        self._used, self._median = len(gains), float(np.median(gains))
+        self._used = len(gains)
+        self._quartile, self._median = np.quantile(gains, [0.25, 0.5]).tolist()
         least, largest = float(gains.min()), float(gains.max())
         low, high = least, largest
         for share in (0.25, 0.05):
@@ -72,4 +73,6 @@ class Scale:
                 high = min(largest, last + BETTER * (last - first))
                 break
         room = ROOM * (high - low) if high > low else max(1.0, abs(high))
+        if len(set(self._gains)) == 2:
+            room = 0.0  # successes and failures, which agents know as such by the ends of the range
         self._low, self._high = low - room, high + room

@@ -148,11 +148,12 @@ class Learner:
 
 def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:
     """Return a point of the unit cube near a given one, and away from what was tried."""
-    gaps = np.sqrt(((tried - point) ** 2).sum(axis=1))
+    offsets = tried - point
+    squares = np.einsum("ij,ij->i", offsets, offsets)
     reach = MOVE
-    if gaps.min(initial=1.0) < SAME:
-        few = min(2 * len(point) + 1, len(gaps))
-        reach = max(MOVE, NEAR * float(np.partition(gaps, few - 1)[few - 1]))
+    if squares.min(initial=1.0) < SAME**2:
+        few = min(2 * len(point) + 1, len(squares))
+        reach = max(MOVE, NEAR * math.sqrt(np.partition(squares, few - 1)[few - 1]))
     while True:
         step = rng.uniform(-1.0, 1.0, size=len(point))
         if step @ step <= len(point) / 3:  # half of the cube or so, in any dimension

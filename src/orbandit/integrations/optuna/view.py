@@ -44,7 +44,7 @@ class View:
         self._named: dict[str, BaseDistribution] = {}
         self._plain: dict[str, Number] | None = None
         self._learner: Learner | None = None
-        self._flying: dict[int, Array] = {}  # proposals of this process that have not ended
+        self._flying: dict[int, dict[str, Any]] = {}  # proposals of this process that have not ended
         self._coordinates = Coordinates({})
 
     @property
@@ -87,7 +87,10 @@ class View:
         """Return parameters for a trial, all others considered."""
         if self._learner is None:
             return {}
-        pending = {number: point for number, point in self._flying.items() if number != trial.number}
+        pending: dict[int, Array] = {}
+        for number, params in self._flying.items():
+            if number != trial.number and (point := self._coordinates.point(params)) is not None:
+                pending[number] = point
         unseen = 0
         for other in (trials[place] for place in self._open if place < len(trials)):
             if other.number == trial.number or other.state != TrialState.RUNNING:
@@ -98,9 +101,7 @@ class View:
             elif other.number not in pending and other.number < trial.number and _is_recent(other, trial):
                 unseen += 1
         params = self._coordinates.params(self._learner.propose(list(pending.values()), unseen, rng))
-        used = self._coordinates.point(params)
-        if used is not None:
-            self._flying[trial.number] = used
+        self._flying[trial.number] = params
         return params
 
     def recommend(self) -> dict[str, Any]:

@@ -5,9 +5,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: test demo lint browser bench test-oldest clean
+.PHONY: test demo lint browser server bench test-oldest clean
 
-test: lint browser
+test: lint browser server
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(STAMP)
@@ -20,6 +20,10 @@ lint: $(STAMP)
 browser:
 	sh tests/install_chromium.sh
 
+# Workers share a study in a real PostgreSQL; without one, that test is skipped and says so.
+server:
+	sh tests/install_postgresql.sh
+
 demo: $(STAMP)
 	$(BIN)/orbandit demo
 
@@ -31,6 +35,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/adaptive.py
 	$(BIN)/python benchmarks/alternatives.py
 	$(BIN)/python benchmarks/experiments.py
+	$(BIN)/python benchmarks/integrations.py
 
 # The lower bounds of pyproject.toml, tried for real in an environment of their own.
 test-oldest:

@@ -4,7 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orbandit import agents, errors, experiments, groups, meshes, optimize, problems, reports, spaces, theory
+    from orbandit import (
+        agents,
+        errors,
+        experiments,
+        groups,
+        integrations,
+        meshes,
+        optimize,
+        problems,
+        reports,
+        spaces,
+        theory,
+    )
     from orbandit.experiments.simulate import simulate
     from orbandit.groups.check import check_symmetry
     from orbandit.optimize import maximize, minimize
@@ -16,6 +28,7 @@ __all__ = [
     "errors",
     "experiments",
     "groups",
+    "integrations",
     "maximize",
     "meshes",
     "minimize",
@@ -33,6 +46,7 @@ _HOMES = {
     "errors": "orbandit.errors",
     "experiments": "orbandit.experiments",
     "groups": "orbandit.groups",
+    "integrations": "orbandit.integrations",
     "maximize": "orbandit.optimize",
     "meshes": "orbandit.meshes",
     "minimize": "orbandit.optimize",

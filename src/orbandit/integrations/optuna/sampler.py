@@ -1,0 +1,222 @@
+"""OrbitSampler: trials are proposed by an agent that knows the symmetry, and everything it knows is in the storage.
+
+A sampler reads the trials of a study, tells the agent those that have ended since, and asks it for a point. In a new
+process it reads them all. Randomness comes from the seed and the number of the trial, so that workers which saw the
+same trials never try the same point, and nothing has to be remembered.
+"""
+
+import threading
+import zlib
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, TPESampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from orbandit._checks import as_count
+from orbandit.errors import InputError, InputTypeError
+from orbandit.groups import Group
+from orbandit.integrations.optuna.learner import Learner, Maker
+from orbandit.integrations.optuna.symmetry import Symmetry, Units
+from orbandit.integrations.optuna.view import View
+
+STUDIES = 16
+"""A sampler remembers what it has read of so many studies; of others it reads all trials again."""
+
+
+@final
+class OrbitSampler(BaseSampler):
+    """Samples parameters that may be swapped, mirrored or shifted round; one trial informs about all its images.
+
+    Parameters
+    ----------
+    exchangeable : list, optional
+        Units that may be swapped, each a list of parameters (or one name): [["x1", "y1"], ["x2", "y2"], ["x3", "y3"]].
+        For several kinds of units, a list of such lists.
+    mirrored : list of str, optional
+        Parameters each of which may be reflected about the middle of its range, the geometric one if it is
+        logarithmic. If one belongs to a unit, the same parameter of the other units must be mirrored too.
+    ring : list, optional
+        Units, or parameters, that stand in a ring: shifted round by one place, they give the same value.
+    group : Group, optional
+        Any of `ob.groups` that maps the ranges onto themselves, in their own units, logarithms where a range is
+        logarithmic. It acts on `parameters`.
+    parameters : list of str, optional
+        The names that `group` acts on, in the order of its coordinates.
+    agent : callable, optional
+        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
+        default the one that suits the number of trials.
+    n_trials : int, optional
+        The number of trials planned, if it is known.
+    independent_sampler : BaseSampler, optional
+        Samples what has no place in the space searched as a whole: categorical and conditional parameters, and all
+        parameters until the first trial is complete. By default `TPESampler`, with a seed for each trial.
+    seed : int, optional
+        The source of all randomness. Workers may have the same or different ones.
+
+    Notes
+    -----
+    Numbers without a symmetry are searched together with the others if every trial has them with the same range. A
+    trial teaches the agent nothing if it lacks one of the parameters or had it out of the present range.
+
+    The values of complete trials are scaled linearly between fences that wild ones do not move (`scale`). A pruned
+    trial counts as its last reported value, but no better than the median; a failed one as the first quartile, so that
+    the agent looks elsewhere and one crash does not condemn a region. Running trials, of all workers, are taken to give
+    what the agent expects of them.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> import orbandit as ob
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> def objective(trial):
+    ...     x = sorted(trial.suggest_float(name, 0, 1) for name in ("a", "b", "c"))
+    ...     return abs(x[0] - 0.2) + abs(x[1] - 0.5) + abs(x[2] - 0.8)
+    >>> sampler = ob.integrations.optuna.OrbitSampler(exchangeable=["a", "b", "c"], seed=0)
+    >>> study = optuna.create_study(sampler=sampler)
+    >>> study.optimize(objective, n_trials=60)
+    >>> study.best_value < 0.3
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        exchangeable: Units | None = None,
+        mirrored: Sequence[str] | None = None,
+        ring: Units | None = None,
+        group: Group | None = None,
+        parameters: Sequence[str] | None = None,
+        agent: Maker | None = None,
+        n_trials: int | None = None,
+        independent_sampler: BaseSampler | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if agent is not None and not callable(agent):
+            raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
+        if independent_sampler is not None and not isinstance(independent_sampler, BaseSampler):
+            raise InputTypeError(f"`independent_sampler` must be a sampler of Optuna, but got {independent_sampler!r}.")
+        self._symmetry = Symmetry(exchangeable, mirrored, ring, group, parameters)
+        self._agent = agent
+        self._horizon = None if n_trials is None else as_count(n_trials, "n_trials")
+        self._independent = independent_sampler
+        fresh = np.random.SeedSequence().entropy
+        self._seed = as_count(fresh if seed is None else seed, "seed", minimum=0)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start without having read any study."""
+        self._lock = threading.RLock()
+        self._views: dict[tuple[str, Any], View] = {}
+        self._read: dict[tuple[str, int], tuple[View, Sequence[FrozenTrial]]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = dict(self.__dict__)
+        del kept["_lock"], kept["_views"], kept["_read"]  # all of that is in the storage
+        return kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def reseed_rng(self) -> None:
+        """Do nothing but pass it on: proposals are seeded by the number of their trial."""
+        if self._independent is not None:
+            self._independent.reseed_rng()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """Return the numbers that all trials have, those with a symmetry first; nothing until a trial is complete."""
+        if len(study.directions) > 1:
+            raise InputError(
+                f"OrbitSampler needs a study with one objective, but {study.study_name!r} has {len(study.directions)}; "
+                "combine them into one value, or use a sampler for several, such as NSGAIISampler."
+            )
+        trials = study.get_trials(deepcopy=False)
+        with self._lock:
+            view = self._view(study, trials)
+            self._read = {**dict(list(self._read.items())[-STUDIES:]), (study.study_name, trial.number): (view, trials)}
+            return view.space
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Return the agent's choice for the parameters of the space, given all trials that ended or are running."""
+        if not search_space:
+            return {}
+        with self._lock:
+            read = self._read.pop((study.study_name, trial.number), None)  # a moment ago, for the space
+            if read is None:
+                now = study.get_trials(deepcopy=False)
+                read = (self._view(study, now), now)
+            view, trials = read
+            params = view.propose(trial, trials, np.random.default_rng([self._seed, trial.number]))
+        return {name: params[name] for name in search_space if name in params}
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """Return the independent sampler's choice."""
+        sampler = self._independent
+        if sampler is None:
+            key = zlib.crc32(param_name.encode())
+            (seed,) = np.random.SeedSequence([self._seed, trial.number, key]).generate_state(1)
+            sampler = TPESampler(seed=int(seed))
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def recommend(self, study: Study) -> dict[str, Any]:
+        """Return the parameters that are best by what all trials say together, not the luckiest trial's.
+
+        Parameters
+        ----------
+        study : Study
+            One with finished trials, sampled by this or by any other sampler.
+
+        Returns
+        -------
+        dict
+            The numbers that all trials have; empty if no trial is complete.
+        """
+        trials = study.get_trials(deepcopy=False)
+        with self._lock:
+            return self._view(study, trials).recommend()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Pass it on to the independent sampler."""
+        if self._independent is not None:
+            self._independent.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        """Refuse names that no trial has; pass it on to the independent sampler."""
+        if self._independent is not None:
+            self._independent.after_trial(study, trial, state, values)
+        if state != TrialState.COMPLETE:
+            return
+        missing = [name for name in self._symmetry.names if name not in trial.distributions]
+        if missing:
+            trials = study.get_trials(deepcopy=False)
+            for name in missing:
+                if not any(name in other.distributions for other in trials):
+                    raise InputError(
+                        f"the symmetry names {name!r}, which no trial has suggested; "
+                        f"this one has {', '.join(map(repr, trial.distributions)) or 'no parameters'}."
+                    )
+        else:
+            self._symmetry.check(trial.distributions)
+
+    def _view(self, study: Study, trials: Sequence[FrozenTrial]) -> View:
+        """Return what was read of a study, brought up to date."""
+        key = (study.study_name, getattr(study, "_bracket_id", None))  # Hyperband shows each bracket by itself
+        view = self._views.pop(key, None)
+        if view is None or not view.fits(trials):
+            sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0
+            view = View(self._symmetry, sign, self._learner)
+        view.update(trials)
+        self._views = {**dict(list(self._views.items())[1 - STUDIES :]), key: view}
+        return view
+
+    def _learner(self, dim: int, group: Group | None) -> Learner:
+        (seed,) = np.random.SeedSequence(self._seed).generate_state(1, dtype=np.uint64)
+        return Learner(dim, group, self._agent, self._horizon, int(seed))

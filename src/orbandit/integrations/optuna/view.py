@@ -1,0 +1,159 @@
+"""View: what a sampler has read of one study, brought up to date with the trials that ended since.
+
+The space searched as a whole has the parameters with a symmetry, as the last trial that has them all suggested them,
+and all other numbers that every such trial has had with one range. Each trial is read once when it has ended.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, final
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+from orbandit._checks import Array
+from orbandit.groups import Group
+from orbandit.integrations.optuna.coordinates import Coordinates, Number, is_number
+from orbandit.integrations.optuna.learner import Learner, Outcome
+from orbandit.integrations.optuna.symmetry import Symmetry
+
+LATE = timedelta(seconds=10)
+"""A running trial without parameters that is older than this is taken for abandoned."""
+
+
+@final
+class View:
+    """The trials of a study as the agent knows them.
+
+    Parameters
+    ----------
+    symmetry : Symmetry
+        Of the study's parameters.
+    sign : float
+        1 to maximise, -1 to minimise.
+    maker : callable
+        Called with the dimension and the group to make a learner.
+    """
+
+    def __init__(self, symmetry: Symmetry, sign: float, maker: Callable[[int, Group | None], Learner]) -> None:
+        self._symmetry, self._sign, self._maker = symmetry, sign, maker
+        self._next = 0  # trials before this place were read, or are in `_open`
+        self._open: list[int] = []
+        self._ended: list[FrozenTrial] = []
+        self._named: dict[str, BaseDistribution] = {}
+        self._plain: dict[str, Number] | None = None
+        self._learner: Learner | None = None
+        self._flying: dict[int, dict[str, Any]] = {}  # proposals of this process that have not ended
+        self._coordinates = Coordinates({})
+
+    @property
+    def space(self) -> dict[str, BaseDistribution]:
+        """The distributions of the parameters searched as a whole; empty until they are known."""
+        return dict(self._coordinates.distributions)
+
+    def fits(self, trials: Sequence[FrozenTrial]) -> bool:
+        """Tell whether these are trials of the same study."""
+        if not self._ended:
+            return True
+        first = self._ended[0]
+        same = [trial for trial in trials[: first.number + 1] if trial.number == first.number]
+        return bool(same) and same[0].datetime_start == first.datetime_start and same[0].params == first.params
+
+    def update(self, trials: Sequence[FrozenTrial]) -> None:
+        """Read the trials that have ended since the last time; `trials` are all of the study, in their order."""
+        known = len(trials)  # may be fewer than another thread has shown
+        places = [*(place for place in self._open if place < known), *range(self._next, known)]
+        later = [place for place in self._open if place >= known]
+        still = [place for place in places if not trials[place].state.is_finished()]
+        fresh = [trials[place] for place in places if trials[place].state.is_finished()]
+        before = (self._named, self._plain)
+        try:
+            for trial in fresh:
+                self._widen(trial)
+            if (self._named, self._plain) != before or (self._learner is None and self._plain is not None):
+                self._restart([*self._ended, *fresh])
+            elif self._learner is not None:
+                self._learner.learn(self._outcomes(fresh))
+        except BaseException:
+            self._named, self._plain = before
+            raise
+        self._open, self._next = still + later, max(self._next, known)
+        self._ended += fresh
+        for trial in fresh:
+            self._flying.pop(trial.number, None)
+
+    def propose(self, trial: FrozenTrial, trials: Sequence[FrozenTrial], rng: np.random.Generator) -> dict[str, Any]:
+        """Return parameters for a trial, all others considered."""
+        if self._learner is None:
+            return {}
+        pending: dict[int, Array] = {}
+        for number, params in self._flying.items():
+            if number != trial.number and (point := self._coordinates.point(params)) is not None:
+                pending[number] = point
+        unseen = 0
+        for other in (trials[place] for place in self._open if place < len(trials)):
+            if other.number == trial.number or other.state != TrialState.RUNNING:
+                continue
+            point = self._coordinates.point({**other.system_attrs.get("fixed_params", {}), **other.params})
+            if point is not None:
+                pending[other.number] = point
+            elif other.number not in pending and other.number < trial.number and _is_recent(other, trial):
+                unseen += 1
+        params = self._coordinates.params(self._learner.propose(list(pending.values()), unseen, rng))
+        self._flying[trial.number] = params
+        return params
+
+    def recommend(self) -> dict[str, Any]:
+        """Return the parameters that are best by all trials together."""
+        return {} if self._learner is None else self._coordinates.params(self._learner.recommend())
+
+    def _widen(self, trial: FrozenTrial) -> None:
+        """Take a trial into account for the space that is searched."""
+        if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
+            return
+        found = trial.distributions
+        names = self._symmetry.names
+        if not all(name in found for name in names):
+            return
+        self._named = {name: found[name] for name in names}
+        others: Mapping[str, BaseDistribution] = found if self._plain is None else self._plain
+        self._plain = {
+            name: distribution
+            for name, distribution in sorted(others.items())
+            if name not in names and is_number(distribution) and found.get(name) == distribution
+        }
+
+    def _restart(self, trials: Sequence[FrozenTrial]) -> None:
+        """Search another space: all that is known of it is told to a new learner."""
+        plain = self._plain or {}
+        self._symmetry.check(self._named)
+        named = {name: d for name, d in self._named.items() if is_number(d)}
+        self._coordinates, self._learner, self._flying = Coordinates({**named, **plain}), None, {}
+        if self.space:
+            learner = self._maker(len(self.space), self._symmetry.group(len(plain)))
+            learner.learn(self._outcomes(trials))
+            self._learner = learner
+
+    def _outcomes(self, trials: Sequence[FrozenTrial]) -> list[Outcome]:
+        """Return what trials gave, of those that have all parameters within their ranges."""
+        outcomes = []
+        for trial in trials:
+            point = self._coordinates.point(trial.params)
+            if point is not None:
+                is_pruned = trial.state == TrialState.PRUNED
+                value = None if trial.state == TrialState.FAIL else _last(trial) if is_pruned else trial.value
+                outcomes.append(Outcome(point, None if value is None else self._sign * value, is_pruned))
+        return outcomes
+
+
+def _last(trial: FrozenTrial) -> float | None:
+    """Return the last intermediate value, if there is one."""
+    return None if trial.last_step is None else trial.intermediate_values[trial.last_step]
+
+
+def _is_recent(other: FrozenTrial, trial: FrozenTrial) -> bool:
+    """Tell whether another trial started so shortly before this one that its parameters are still to come."""
+    if other.datetime_start is None or trial.datetime_start is None:
+        return False
+    return trial.datetime_start - other.datetime_start < LATE

@@ -1,0 +1,201 @@
+"""OrbitSampler with running trials, threads, copies and other parts of Optuna, and what it refuses."""
+
+import copy
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+import orbandit as ob
+from optuna_cases import NAMES, PEAK, TREE, loss, points, study_of, suggested
+from orbandit.errors import InputError, InputTypeError
+from orbandit.integrations.optuna import OrbitSampler
+from orbandit.integrations.optuna.learner import FEW, Learner, Outcome, suited
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def test_running_trials_are_not_proposed_again():
+    study = study_of()
+    study.optimize(loss, n_trials=40)
+    trials = [study.ask() for _ in range(6)]
+    asked = np.sort([suggested(trial) for trial in trials], axis=1)
+    gaps = np.abs(asked[:, None] - asked).max(axis=2) + np.eye(6)
+    assert gaps.min() > 1e-3  # far beyond the tiny move of each
+
+
+def test_workers_that_look_at_once_propose_different_points():
+    storage = optuna.storages.InMemoryStorage()
+    study = study_of(storage=storage)
+    study.optimize(loss, n_trials=40)
+    trials = [study.ask() for _ in range(3)]  # all started, none with parameters yet
+    proposals = []
+    for trial in trials:
+        sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)  # another process each
+        frozen = study.trials[trial.number]
+        space = sampler.infer_relative_search_space(study, frozen)
+        proposals.append(list(sampler.sample_relative(study, frozen, space).values()))
+    asked = np.sort(proposals, axis=1)
+    gaps = np.abs(asked[:, None] - asked).max(axis=2) + np.eye(3)
+    assert gaps.min() > 1e-3
+
+
+def test_threads_share_a_sampler():
+    study = study_of()
+    barrier = threading.Barrier(4, timeout=20)
+
+    def objective(trial):
+        value = loss(trial)
+        if trial.number < 4:
+            barrier.wait()
+        return value
+
+    study.optimize(objective, n_trials=60, n_jobs=4)
+    assert len(study.trials) == 60
+    assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
+    assert len(np.unique(points(study), axis=0)) == 60
+
+
+def test_copies_and_pickles_hold_settings_only():
+    sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=5)
+    study = study_of(sampler)
+    study.optimize(loss, n_trials=30)
+    frozen = study.trials[-1]
+    space = sampler.infer_relative_search_space(study, frozen)
+    assert len(pickle.dumps(sampler)) < 3000
+    for other in (pickle.loads(pickle.dumps(sampler)), copy.deepcopy(sampler)):
+        assert other.infer_relative_search_space(study, frozen) == space
+        assert set(other.sample_relative(study, frozen, space)) == set(NAMES)
+
+
+def test_one_sampler_may_serve_several_studies(recorder):
+    sampler = OrbitSampler(exchangeable=NAMES, agent=recorder, seed=0)
+    studies = [
+        study_of(sampler, study_name="one"),
+        study_of(sampler, study_name="two"),
+        study_of(sampler, study_name="one"),
+    ]
+    for _ in range(5):
+        for study in studies:
+            study.optimize(loss, n_trials=1)
+    for study in studies:
+        sampler.infer_relative_search_space(study, study.trials[-1])
+        told = {tuple(point.tolist()) for point, _ in recorder.made[-1].told}
+        recorder.made.clear() if study is studies[-1] else None
+        assert len(told) <= 5
+    assert np.array_equal(
+        np.array([p for p, _ in sampler._views[("one", None)]._learner._agent.told]), points(studies[2])
+    )
+
+
+def test_pruners_and_wrappers_work():
+    sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)
+    study = study_of(sampler, pruner=optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9))
+
+    def objective(trial):
+        value = loss(trial)
+        for step in range(9):
+            trial.report(value + 1 / (step + 1), step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    study.optimize(objective, n_trials=40)
+    assert {trial.state for trial in study.trials} == {TrialState.COMPLETE, TrialState.PRUNED}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study = study_of(optuna.samplers.PartialFixedSampler({"b": 0.25}, sampler))
+    study.optimize(loss, n_trials=10)
+    assert {trial.params["b"] for trial in study.trials} == {0.25}
+
+
+def test_studies_with_several_objectives_are_refused():
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=OrbitSampler(exchangeable=NAMES))
+    with pytest.raises(InputError, match=r"one objective, but .* has 2; combine them"):
+        study.optimize(lambda trial: (loss(trial), 1.0), n_trials=1)
+
+
+def test_names_that_no_trial_has_are_refused_after_the_first_trial():
+    study = study_of(OrbitSampler(exchangeable=["a", "b", "z"]))
+    with pytest.raises(InputError, match="names 'z', which no trial has suggested; this one has 'a', 'b', 'c'"):
+        study.optimize(loss, n_trials=5)
+    assert len(study.trials) == 1
+    assert study.trials[0].value is not None  # what was measured is kept
+
+
+def test_ranges_that_do_not_fit_are_refused_after_the_first_trial():
+    def objective(trial):
+        return trial.suggest_float("a", 0, 1) + trial.suggest_float("b", 0, 2)
+
+    study = study_of(OrbitSampler(exchangeable=["a", "b"]))
+    with pytest.raises(InputError, match=r"'a' has floats in \[0, 1\] and 'b' has floats in \[0, 2\]"):
+        study.optimize(objective, n_trials=5)
+    again = study_of(OrbitSampler(exchangeable=["a", "b"]))
+    again.add_trials(study.trials)  # and before the next, where such trials are there
+    with pytest.raises(InputError, match=r"'a' has floats in \[0, 1\] and 'b' has floats in \[0, 2\]"):
+        again.optimize(objective, n_trials=5)
+
+
+def test_a_sampler_without_symmetry_searches_all_numbers():
+    study = optuna.create_study(sampler=OrbitSampler(agent=TREE, seed=0))
+    study.optimize(loss, n_trials=30)
+    space = study.sampler.infer_relative_search_space(study, study.trials[-1])
+    assert list(space) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"agent": "OrbitTree"}, InputTypeError, "class of ob.agents"),
+        ({"independent_sampler": "tpe"}, InputTypeError, "sampler of Optuna"),
+        ({"n_trials": 0}, InputError, "n_trials >= 1"),
+        ({"seed": -1}, InputError, "seed >= 0"),
+        ({"seed": 1.5}, InputTypeError, "must be an integer"),
+    ],
+)
+def test_bad_settings_are_refused(options, kind, message):
+    with pytest.raises(kind, match=message):
+        OrbitSampler(exchangeable=NAMES, **options)
+
+
+def test_the_recommendation_is_not_the_luckiest_trial():
+    rng = np.random.default_rng(0)
+    sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)
+    study = study_of(sampler)
+    assert sampler.recommend(study) == {}
+    study.optimize(lambda trial: loss(trial) + rng.normal(0, 0.3), n_trials=150)
+    best = np.sort(list(sampler.recommend(study).values()))
+    assert set(sampler.recommend(study)) == set(NAMES)
+    assert np.abs(best - PEAK).sum() < 0.35
+    other = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=0)
+    assert np.abs(np.sort(list(other.recommend(study).values())) - PEAK).sum() < 0.35
+
+
+def test_by_default_the_agent_suits_the_number_of_trials():
+    assert suited(FEW) is ob.agents.OrbitTree
+    study = study_of(OrbitSampler(exchangeable=NAMES))
+    study.optimize(loss, n_trials=20)
+    used = study.sampler._views[(study.study_name, None)]._learner._agent
+    assert isinstance(used, suited(20))
+    assert used.rounds >= 19
+
+
+def test_a_named_agent_is_used():
+    study = study_of(OrbitSampler(exchangeable=NAMES, agent=ob.agents.Zooming, seed=0))
+    study.optimize(loss, n_trials=20)
+    assert len(study.trials) == 20
+
+
+def test_a_proposal_leaves_the_learner_as_it_was():
+    learner = Learner(3, ob.groups.Symmetric(3), TREE, None, seed=0)
+    rng = np.random.default_rng(0)
+    learner.learn([Outcome(x, float(x.sum())) for x in rng.uniform(size=(50, 3))])
+    first = learner.propose([], 0, rng)
+    busy, late = learner.propose([first], 0, rng), learner.propose([first], 2, rng)
+    assert np.abs(busy - first).max() > 1e-3
+    assert np.abs(late - first).max() > 1e-3
+    assert np.abs(learner.propose([], 0, rng) - first).max() < 1e-5

@@ -63,7 +63,7 @@ def overhead(folder: Path) -> None:
     horizon, seeds = 100_000, 200
     print(f"{seeds} runs of {horizon:,} rounds, planar cone under D5, on two workers:")
     cone = ob.problems.Cone(ob.spaces.Ball(2), ob.groups.Dihedral(5), peak=[0.31, 0.53])
-    for kind in (ob.agents.OrbitTree, ob.agents.HOO):
+    for kind in (ob.agents.OrbitTree, ob.agents.UniformMeshN):
         name = kind.__name__
         file = experiment(folder, name, horizon, seeds, f'[[agent]]\nclass = "{name}"\n')
         plain, whole, inside = [], [], []

@@ -53,6 +53,11 @@ AGENTS = {
     "OrbitTree shared points": on(A.OrbitTree, S.Simplex(4), lipschitz=5.0),
     "HOO shared points": on(A.HOO, S.Simplex(4), lipschitz=5.0),
     "OrbitTree O(2)": on(A.OrbitTree, S.Ball(4), G.Orthogonal(2, 2)),
+    "OrbitGP": on(A.OrbitGP, SQUARE, candidates=32),
+    "OrbitGP S3": on(A.OrbitGP, CUBE, S3, noise=0.4, candidates=32),
+    "OrbitGP shift": on(A.OrbitGP, CUBE, G.CyclicShift(3), lipschitz=None, kernel="matern52", candidates=32),
+    "OrbitGP thompson": on(A.OrbitGP, S.Simplex(3), S3, acquisition="thompson", candidates=32),
+    "OrbitGP turbines": on(A.OrbitGP, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), candidates=32),
     "elimination": on(A.SideObservationElimination, S.Box(0.0, 1.0, dim=1)),
     "elimination S2": on(A.SideObservationElimination, SQUARE, G.Symmetric(2)),
 }
@@ -64,6 +69,15 @@ def is_listed(agent):
 
 def is_tree(agent):
     return isinstance(agent, A.HOO | A.OrbitTree)
+
+
+def has_no_table(agent):
+    return is_tree(agent) or isinstance(agent, A.OrbitGP)
+
+
+def fewer(name, rounds):
+    """As many rounds as tests have time for."""
+    return min(rounds, 40) if name.startswith("OrbitGP") else rounds
 
 
 def any_points(agent, size, seed):
@@ -94,23 +108,37 @@ def means_at(agent, points):
 def state(agent):
     """Everything an agent knows, for comparisons bit for bit, with what it would play next worked out."""
     agent._settle()
-    following = agent._choose()
+    following = agent._point(agent._choose()) if isinstance(agent, A.OrbitGP) else agent._choose()
     settings, scalars, arrays = agent._frozen()
     stream = repr(agent._rng.bit_generator.state)
     frozen = {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
-    return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, following
+    return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, repr(following)
 
 
 def stats(agent):
     """The sums, counts and pending observations of arms or cells."""
+    if isinstance(agent, A.OrbitGP):
+        model = agent._believed()
+        told = agent._model.rewards
+        pending = model.posterior.counts.copy()
+        pending[: len(told)] -= told.counts
+        sums, counts = np.zeros(len(pending)), np.zeros(len(pending))
+        sums[: len(told)], counts[: len(told)] = told.counts * told.means, told.counts
+        return np.column_stack([sums, counts, pending])
     return (agent._stats if is_tree(agent) else agent._table.stats)[:, :3]
 
 
 def summary(agent):
     """What is known of arms, or of all cells together."""
-    if isinstance(agent, A.OrbitTree):
+    if isinstance(agent, A.OrbitTree | A.OrbitGP):
         return stats(agent).sum(axis=0)
     return stats(agent)[:1] if isinstance(agent, A.HOO) else np.column_stack([agent.counts(), agent.means()])
+
+
+def a_pending(agent):
+    """The point of a pending ask."""
+    key, handles = agent._asked.copy().popitem()
+    return np.frombuffer(key) if isinstance(key, bytes) else agent._point(handles[0])
 
 
 def last_ask(agent):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import AGENTS, any_points, play, state
+from agent_cases import AGENTS, a_pending, any_points, fewer, play, state
 from orbandit._kernels.kriging import COLUMNS, NOISE
 from orbandit.errors import InputError
 
@@ -24,7 +24,7 @@ horizons = pytest.mark.parametrize("horizon", [3000, None], ids=["horizon", "any
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.SFC64])
 def test_a_loaded_agent_goes_on_as_the_saved_one(name, horizon, bits, tmp_path):
     agent = AGENTS[name](horizon=horizon, seed=np.random.Generator(bits(3)), reward_range=(0.0, 2.0))
-    play(agent, 90, 0, 0.0, 2.0)
+    play(agent, fewer(name, 90), 0, 0.0, 2.0)
     for point in any_points(agent, 5, 1):
         agent.tell(point, 1.5)
     pending = [agent.ask() for _ in range(3)]
@@ -37,7 +37,8 @@ def test_a_loaded_agent_goes_on_as_the_saved_one(name, horizon, bits, tmp_path):
     for one in (agent, loaded):
         for point in pending[::-1]:
             one.tell(point, 0.25)
-    a, b = play(agent, 200, 5, 0.0, 2.0), play(loaded, 200, 5, 0.0, 2.0)
+    rounds = fewer(name, 200)
+    a, b = play(agent, rounds, 5, 0.0, 2.0), play(loaded, rounds, 5, 0.0, 2.0)
     np.testing.assert_array_equal(a, b)
     assert state(loaded) == state(agent)
     np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
@@ -59,7 +60,18 @@ def test_saving_replaces_the_file_in_one_step(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["UCB1", "UCBN", "UniformMesh S3", "UniformMeshN tree", "Zooming", "HOO S3", "OrbitTree S3", "elimination"]
+    "name",
+    [
+        "UCB1",
+        "UCBN",
+        "UniformMesh S3",
+        "UniformMeshN tree",
+        "Zooming",
+        "HOO S3",
+        "OrbitTree S3",
+        "OrbitGP S3",
+        "elimination",
+    ],
 )
 def test_damaged_files_are_refused_by_name(name, tmp_path):
     agent = AGENTS[name](horizon=None, seed=0)
@@ -274,15 +286,15 @@ def test_forged_orbit_trees_are_refused_by_name(forgery, tmp_path):
 @horizons
 def test_copies_and_pickles_go_on_alone(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
-    play(agent, 100, 0)
+    play(agent, fewer(name, 100), 0)
     agent.ask()
     before = state(agent)
     copies = [copy.deepcopy(agent), copy.copy(agent), pickle.loads(pickle.dumps(agent))]
-    play(agent, 200, 1)
+    play(agent, fewer(name, 200), 1)
     for one in copies:
         assert state(one) == before
-        one.forget(one._point(one._asked.copy().popitem()[1][0]))
-    np.testing.assert_array_equal(*(play(one, 200, 2) for one in copies[:2]))
+        one.forget(a_pending(one))
+    np.testing.assert_array_equal(*(play(one, fewer(name, 200), 2) for one in copies[:2]))
 
 
 def test_a_file_of_another_agent_is_refused_by_name(tmp_path):

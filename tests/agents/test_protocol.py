@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import AGENTS, any_points, is_listed, is_tree, last_ask, mean_at, means_at, play, state, stats, summary
+from agent_cases import (
+    AGENTS,
+    any_points,
+    fewer,
+    has_no_table,
+    is_listed,
+    last_ask,
+    mean_at,
+    means_at,
+    play,
+    state,
+    stats,
+    summary,
+)
 from orbandit.errors import InputError, InputTypeError
 
 every = pytest.mark.parametrize("name", AGENTS)
@@ -26,20 +39,21 @@ def test_asks_points_of_the_space_and_counts_rounds(name, horizon):
     assert agent.rounds == 0
     assert agent.n_arms > 1
     assert agent.horizon == horizon
-    for t in range(150):
+    rounds = fewer(name, 150)
+    for t in range(rounds):
         point = agent.ask()
         assert in_space(agent, point)
         agent.tell(point, mean_at(agent, point))
         assert agent.rounds == t + 1
     assert type(agent).__name__ in repr(agent)
-    assert "150 rounds" in repr(agent)
+    assert f"{rounds} rounds" in repr(agent)
 
 
 @every
 @horizons
 def test_the_same_seed_gives_the_same_plays(name, horizon):
     def plays(seed):
-        return play(AGENTS[name](horizon=horizon, seed=seed), 200, 1)
+        return play(AGENTS[name](horizon=horizon, seed=seed), fewer(name, 200), 1)
 
     np.testing.assert_array_equal(plays(7), plays(7))
     np.testing.assert_array_equal(plays(7), plays(np.random.default_rng(7)))
@@ -80,7 +94,7 @@ def test_pending_asks_count_as_pulls(name):
     assert len(batch) == k
     seen = stats(agent)[:, 2]
     assert seen.sum() >= k - 1
-    if is_tree(agent):
+    if has_no_table(agent):
         assert len(np.unique(batch, axis=0)) >= k / 2  # cells may share a nearest point, or what is known
         return
     if not agent._table.alive.all():
@@ -100,10 +114,11 @@ def test_pending_asks_count_as_pulls(name):
 @every
 def test_after_feedback_a_batch_still_spreads(name):
     agent = AGENTS[name](horizon=1000, seed=0)
-    play(agent, 300, 0)
-    batch = agent.ask_batch(200)
-    best = max((batch == point).reshape(200, -1).all(axis=1).sum() for point in batch)
-    assert best < 200
+    play(agent, fewer(name, 300), 0)
+    size = fewer(name, 200)
+    batch = agent.ask_batch(size)
+    best = max((batch == point).reshape(size, -1).all(axis=1).sum() for point in batch)
+    assert best < size
     for point in batch:
         agent.forget(point)
     assert (stats(agent)[:, 2] == 0).all()
@@ -185,6 +200,15 @@ def test_bad_settings_are_refused(name):
         bad += [{"mesh": "qotient"}, {"mesh": 3}, {"delta": 0.0}, {"delta": "mesured"}, {"delta": -0.1}]
     if isinstance(agent, ob.agents.HOO):
         bad += [{"nu": 0.0}, {"rho": 1.0}, {"rho": -0.5}]
+    if isinstance(agent, ob.agents.OrbitGP):
+        bad += [
+            {"kernel": "matern"},
+            {"acquisition": "ei"},
+            {"noise": 0.0},
+            {"noise": np.nan},
+            {"candidates": 1},
+            {"beta": 0},
+        ]
     if isinstance(agent, ob.agents.OrbitTree):
         bad += [{"guarantee": "practice"}, {"guarantee": True}, {"guarantee": "theory", "lipschitz": None}]
     for settings in bad:
@@ -206,7 +230,7 @@ def test_recommending_and_reporting_change_nothing(name, horizon):
     assert 0 <= agent.estimate(point) <= 1
     repr(agent)
     assert state(agent) == before
-    if is_tree(agent):
+    if has_no_table(agent):
         return
     agent.means(), agent.counts(), agent.upper_bounds()
     assert state(agent) == before
@@ -243,6 +267,11 @@ def test_every_arm_learns_from_itself(name):
         leaves = np.flatnonzero(agent._leaves.live).tolist() if name == "OrbitTree" else []  # others fold, too
         assert [agent._nearest(agent._point(leaf)) for leaf in leaves] == leaves
         return
+    if isinstance(agent, ob.agents.OrbitGP):
+        play(agent, 10, 0)
+        rows = range(len(agent._model.rewards))
+        assert [agent._nearest(agent._model.rewards.points[row]) for row in rows] == list(rows)
+        return
     if agent._lists is not None:
         assert all(arm in agent._lists.of(arm) for arm in range(agent.n_arms))
     numbers = [agent._nearest(agent._point(arm)) for arm in range(agent.n_arms)]
@@ -258,13 +287,14 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
         for point in any_points(agent, 10, 1):
             agent.tell(point, 0.5)
         agent.ask_batch(3)
-    draws = np.random.default_rng(2).random(400)
+    draws = np.random.default_rng(2).random(fewer(name, 400))
     points, means = [], []
     for draw in draws:
         points.append(by_hand.ask())
         means.append(mean_at(by_hand, points[-1]))
         by_hand.tell(points[-1], float(draw < means[-1]))
-    keep = [0, 1, *range(5, 390, 7), 398, 399]  # across the ends of epochs, where the arms change
+    last = len(draws) - 1
+    keep = [0, 1, *range(5, last - 9, 7), last - 1, last]  # across the ends of epochs, where the arms change
     played, kept = compiled._play(lambda points: np.array([mean_at(compiled, p) for p in points]), draws, keep)
     np.testing.assert_allclose(played, means, rtol=1e-12)  # points made many at a time may differ in their last bit
     np.testing.assert_array_equal(kept, [points[t] for t in keep])
@@ -274,6 +304,7 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
 @every
 def test_it_earns_more_than_uniform_play(name):
     rounds = 400_000 if name.startswith("elimination") else 40_000  # it plays evenly until it may drop arms
+    rounds = 8 * fewer(name, rounds // 8)
     agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)
     means = means_at(agent, any_points(agent, 4000, 0))
     played, _ = agent._play(lambda points: means_at(agent, points), draws)
@@ -286,7 +317,7 @@ def test_any_order_of_asks_tells_and_refusals_keeps_the_books(name):
     agent, rng = AGENTS[name](horizon=None, seed=0), np.random.default_rng(4)
     pending, told = [], 0
     for step in itertools.count():
-        if told >= 260:
+        if told >= fewer(name, 260):
             break
         action = rng.integers(5)
         if action <= 1:

@@ -3,6 +3,7 @@
 from orbandit.agents.base import Agent
 from orbandit.agents.elimination import SideObservationElimination
 from orbandit.agents.hoo import HOO
+from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.agents.orbit_ucb1 import OrbitUCB1
 from orbandit.agents.ucb1 import UCB1
@@ -16,6 +17,7 @@ __all__ = [
     "UCB1",
     "UCBN",
     "Agent",
+    "OrbitGP",
     "OrbitTree",
     "OrbitUCB1",
     "SideObservationElimination",

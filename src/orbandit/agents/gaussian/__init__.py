@@ -1,0 +1,1 @@
+"""Models of rewards as Gaussian processes on the quotient X/G."""

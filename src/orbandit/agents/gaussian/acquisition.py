@@ -1,0 +1,170 @@
+"""Where to look next, on X/G: the largest upper confidence bound, or the largest value of a random function.
+
+    ucb         maximise m(x) + beta sqrt(v(x)),   beta = sqrt(2 log(n / CALM)), at least BETA, for a horizon n
+    thompson    draw a function from the posterior, at candidates near the best bounds, and play its largest value
+
+A bound is maximised from the best of the pool of candidates, of the points observed and of random steps from the best
+of these, by spectral projected gradients (Birgin, Martinez, Raydan 2000), which need no more of a space than its
+projection. All starts move at once. A point observed before is played again if its bound is as good, nearly.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.agents.gaussian.model import Model
+from orbandit.groups import Group
+from orbandit.spaces import Box, Space
+
+BETA, BINARY_BETA, CALM = 2.6, 2.0, 1350.0
+"""The weight of the deviation: the least, that for Bernoulli rewards, and the horizon from which on it may grow. What
+is known almost without noise is soon left, so that more may be looked at elsewhere."""
+STARTS = 3
+"""Ascents at a time."""
+NEARBY = 24
+"""Random steps from the best points."""
+ASCENT = 10
+"""Steps of an ascent."""
+ENOUGH = 1e-4
+"""An ascent ends when its steps gain less than this part of the largest beta sqrt(v) of a point observed."""
+AGAIN = 0.005
+"""A point is played again if its bound is below the largest by less than this part of beta sqrt(v)."""
+DRAWN = 192
+"""Candidates at which a random function is drawn."""
+
+
+def deviations(horizon: int, is_binary: bool) -> float:
+    """Return the weight beta of the deviation in a bound."""
+    least = BINARY_BETA if is_binary else BETA
+    return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
+
+
+def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Generator) -> Array:
+    """Return folded points that fill the space: a Kronecker sequence, shifted at random.
+
+    Points of the box around the space that lie outside it are left out, and replaced by random ones.
+    """
+    low, high = space.bounds
+    golden = _golden(space.dim)
+    steps = golden ** -np.arange(1.0, space.dim + 1)
+    places = (rng.random(space.dim) + np.arange(1, size + 1)[:, None] * steps) % 1.0
+    points = low + (high - low) * places
+    if not isinstance(space, Box):
+        inside = points[np.asarray(space.contains(points, tol=0.0))]
+        points = np.concatenate([inside, space.sample(size - len(inside), rng)])
+    return points if group is None else group.fold(points)
+
+
+def best_bound(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
+    """Return the point with the largest bound found."""
+
+    def bounds(points: Array) -> tuple[Array, Array]:
+        means, variances, mean_slopes, variance_slopes = model.slopes(points)
+        roots = np.sqrt(variances)
+        return means + beta * roots, mean_slopes + (beta / 2 / roots)[:, None] * variance_slopes
+
+    pool = model.pool_means + beta * np.sqrt(model.pool_variances)
+    if not model.size:
+        return np.asarray(model.pool.points[int(pool.argmax())])
+    rows = model.means + beta * np.sqrt(model.variances)
+    starts = _starts(model, space, pool, rows, beta, rng)
+    enough = ENOUGH * beta * math.sqrt(float(model.variances.max()))
+    length = float(model.parameters.lengths.min())
+    tops, heights = ascend(bounds, space, starts, length / 16, ASCENT, enough)
+    top, row = int(heights.argmax()), int(rows.argmax())
+    mean, variance = model.at(model.features(tops[top : top + 1]))
+    if rows[row] >= mean[0] + beta * math.sqrt(variance[0]) * (1 - AGAIN):
+        return np.asarray(model.rewards.points[row])
+    return np.asarray(tops[top] if group is None else group.fold(tops[top]))
+
+
+def best_draw(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
+    """Return where a random function is largest: at candidates with the best bounds, and at steps from the best."""
+    pool = model.pool_means + beta * np.sqrt(model.pool_variances)
+    rows = model.means + beta * np.sqrt(model.variances)
+    points = np.concatenate([model.pool.points, model.rewards.points])
+    order = np.argsort(-np.concatenate([pool, rows]), kind="stable")[: DRAWN - 2 * NEARBY]
+    chosen = points[order]
+    if model.size:
+        near = _nearby(model, space, chosen[:4], 2 * NEARBY, rng)
+        chosen = np.concatenate([chosen, near if group is None else group.fold(near)])
+    means, covariances = model.joint(model.features(chosen))
+    covariances.flat[:: len(means) + 1] += 1e-9 * covariances.diagonal().mean()
+    values, vectors = np.linalg.eigh(covariances)
+    drawn = means + vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(len(values)))
+    return np.asarray(chosen[int(drawn.argmax())])
+
+
+def ascend(
+    bounds: Callable[[Array], tuple[Array, Array]],
+    space: Space,
+    starts: Array,
+    stride: float,
+    steps: int,
+    enough: float,
+) -> tuple[Array, Array]:
+    """Return higher points of a function within the space, one from each start, and how high they are.
+
+    Parameters
+    ----------
+    bounds : callable
+        Returns values (m,) and gradients (m, dim) at points (m, dim).
+    space : Space
+        What to stay in.
+    starts : (m, dim) array
+        Where to begin.
+    stride : float
+        How far to go in the first step.
+    steps : int
+        How many to take.
+    enough : float
+        Stop when no start gains more than this in a step.
+    """
+    points = starts
+    heights, slopes = bounds(points)
+    norms = np.linalg.norm(slopes, axis=1)
+    strides = stride / np.maximum(norms, 1e-300)
+    for _ in range(steps):
+        trials = space._project(points + strides[:, None] * slopes)
+        moves = trials - points
+        new_heights, new_slopes = bounds(trials)
+        rises = (moves * slopes).sum(axis=1)
+        good = new_heights >= heights + 1e-4 * rises
+        squares = (moves * moves).sum(axis=1)
+        bends = (moves * (slopes - new_slopes)).sum(axis=1)
+        spectral = np.where(bends > 0, squares / np.where(bends > 0, bends, 1.0), 4 * strides)
+        strides = np.where(good, np.clip(spectral, strides / 16, 16 * strides), strides / 4)
+        points = np.where(good[:, None], trials, points)
+        slopes = np.where(good[:, None], new_slopes, slopes)
+        gains = np.where(good, new_heights - heights, rises)
+        heights = np.where(good, new_heights, heights)
+        if not (gains > enough).any():
+            break
+    return points, heights
+
+
+def _starts(model: Model, space: Space, pool: Array, rows: Array, beta: float, rng: np.random.Generator) -> Array:
+    """Return the best candidates, and the best of random steps from the best points."""
+    first = np.argpartition(-pool, 1)[:2]
+    leader = model.rewards.points[[int(rows.argmax()), int(model.means.argmax())]]
+    near = _nearby(model, space, np.concatenate([leader, model.pool.points[first]]), NEARBY, rng)
+    means, variances = model.at(model.features(near))
+    best = np.argpartition(-(means + beta * np.sqrt(variances)), STARTS - 2)[: STARTS - 2]
+    return np.concatenate([model.pool.points[first], near[best]])
+
+
+def _nearby(model: Model, space: Space, around: Array, size: int, rng: np.random.Generator) -> Array:
+    """Return points at random steps, from a length scale to a hundredth of it, from the points given in turn."""
+    reach = float(model.parameters.lengths.min()) * 10 ** -rng.uniform(0, 2, size)
+    steps = rng.standard_normal((size, space.dim)) / math.sqrt(space.dim)
+    return space.project(np.resize(around, (size, space.dim)) + reach[:, None] * steps)
+
+
+def _golden(dim: int) -> float:
+    """Return the root above 1 of x^(dim + 1) = x + 1: the golden ratio for one dimension."""
+    root = 2.0
+    for _ in range(64):
+        root = (1 + root) ** (1 / (dim + 1))
+    return root

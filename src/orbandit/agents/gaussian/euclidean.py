@@ -1,0 +1,201 @@
+"""Squared distances of features that are functions of the point: folds, and the invariants of Orthogonal.
+
+A feature f_j is measured in a length made of the length scales, w_j = prod_c lengths_c^(-e_jc) with e_j1 + ... = 2:
+
+    q(x, y) = sum_j w_j (f_j(x) - f_j(y))^2.
+"""
+
+from abc import abstractmethod
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit.agents.gaussian.base import Metric
+from orbandit.groups import Diagonal, Group, Orthogonal, Product, SignedPermutation, SignFlips, Symmetric, Trivial
+from orbandit.groups.blocks import BlockGroup
+from orbandit.groups.reflection import ReflectionGroup
+
+Index = npt.NDArray[np.intp]
+
+
+class Euclidean(Metric):
+    """The squared distance of features, each in its own length.
+
+    Parameters
+    ----------
+    columns : (c,) array of int
+        The coordinates of a point that are seen.
+    center : (c,) array
+        What is taken away from them.
+    exponents : (p, n_scales) array
+        The e_jc.
+    """
+
+    def __init__(self, columns: Index, center: Array, exponents: Array) -> None:
+        self._columns, self._center, self._exponents = columns, center, exponents
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self._exponents)
+
+    def features(self, points: Array) -> Array:
+        """Return the features of the coordinates seen, about the centre."""
+        return self._image(points[:, self._columns] - self._center)
+
+    def squared(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return the squared distances; as sums of squared differences, without cancellation."""
+        from scipy.spatial.distance import cdist
+
+        scale = np.sqrt(self._weights(lengths))
+        return np.asarray(cdist(a * scale, b * scale, "sqeuclidean"))
+
+    def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return the squared distances of pairs."""
+        return np.asarray((a - b) ** 2 @ self._weights(lengths))
+
+    def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the squared distances, with a part for each length scale."""
+        from scipy.spatial.distance import cdist
+
+        weights = self._weights(lengths)
+        slopes = np.zeros((len(lengths), len(a), len(b)))
+        for scale, exponents in enumerate(self._exponents.T):
+            own = np.flatnonzero(exponents)
+            if len(own):
+                root = np.sqrt(weights[own] * exponents[own])
+                slopes[scale] = cdist(a[:, own] * root, b[:, own] * root, "sqeuclidean")
+        squared = slopes.sum(axis=0) / 2  # each feature has exponents that add up to 2
+        return squared, np.negative(slopes, out=slopes)
+
+    def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return squared distances and 2 (f(x) - f(y)) W f'(x)."""
+        seen, jacobians = self._image_and_jacobians(points[:, self._columns] - self._center)
+        gaps = seen[:, None] - b
+        weighted = gaps * self._weights(lengths)
+        gradients = np.zeros((len(points), len(b), points.shape[1]))
+        gradients[:, :, self._columns] = 2 * (weighted if jacobians is None else weighted @ jacobians)
+        return np.einsum("mnp,mnp->mn", gaps, weighted), gradients
+
+    def _weights(self, lengths: Array) -> Array:
+        return np.asarray(np.exp(-self._exponents @ np.log(lengths)))
+
+    @abstractmethod
+    def _image(self, offsets: Array) -> Array:
+        """Return the features (m, p) of offsets (m, c) from the centre."""
+
+    @abstractmethod
+    def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array | None]:
+        """Return the features, and their derivatives by the offsets, (m, p, c), or None for the identity."""
+
+
+@final
+class Folded(Euclidean):
+    """The orbit distance of a reflection group: the distance of folds.
+
+    Length scales commute with the group, and scale its chamber onto itself; so folding and scaling may change places.
+
+    Parameters
+    ----------
+    group : Group
+        With `is_reflection`; taken to act about `center`.
+    columns, center
+        As for `Euclidean`.
+    classes : (c,) array of int
+        The length scale of each coordinate.
+    n_scales : int
+        Number of all length scales.
+    """
+
+    def __init__(self, group: Group, columns: Index, center: Array, classes: Index, n_scales: int) -> None:
+        super().__init__(columns, center, 2 * np.eye(n_scales)[classes])
+        self._group = group
+
+    def _image(self, offsets: Array) -> Array:
+        return self._group._fold(offsets)
+
+    def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array | None]:
+        folded = self._group._fold(offsets)
+        if np.array_equal(folded, offsets):  # as on an ascent within the domain
+            return folded, None
+        return folded, folding_elements(self._group, offsets)
+
+
+@final
+class Gram(Euclidean):
+    """The distance of the invariants of Orthogonal: a matrix M of (blocks, size) is known by M^T M, and no more.
+
+    The entry of columns a and b is divided by 2 sqrt(rho_a rho_b), where rho_a is the usual length of column a,
+    and measured in sqrt(lengths_a lengths_b): for columns of that length, a short move of M by h changes
+    the features by about ||h||. Entries off the diagonal count twice, so that the distance is the Frobenius norm.
+    It is smooth, with kinks nowhere, and vanishes for matrices of one orbit only.
+
+    Parameters
+    ----------
+    group : Orthogonal
+        Says how many blocks there are.
+    columns, center
+        As for `Euclidean`.
+    classes : (c,) array of int
+        The length scale of each coordinate; equal for equal places of all blocks.
+    unit : (n_scales,) array
+        The width of the space in each class.
+    """
+
+    def __init__(self, group: Orthogonal, columns: Index, center: Array, classes: Index, unit: Array) -> None:
+        self._blocks, self._size = group.blocks, group.size
+        self._left, self._right = np.triu_indices(self._size)
+        ones = np.eye(len(unit))[classes[: self._size]]
+        super().__init__(columns, center, ones[self._left] + ones[self._right])
+        rho = unit[classes[: self._size]] / 2 * np.sqrt(self._blocks / 3)  # of a uniform column in a cube
+        twice = np.where(self._left == self._right, 1.0, np.sqrt(2))
+        self._factors = twice / (2 * np.sqrt(rho[self._left] * rho[self._right]))
+
+    def _image(self, offsets: Array) -> Array:
+        matrices = offsets.reshape(-1, self._blocks, self._size)
+        products = np.swapaxes(matrices, 1, 2) @ matrices
+        return np.asarray(self._factors * products[:, self._left, self._right])
+
+    def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array | None]:
+        matrices = offsets.reshape(-1, self._blocks, self._size)
+        jacobians = np.zeros((len(offsets), self.width, self._blocks, self._size))
+        rows = np.arange(self.width)
+        jacobians[:, rows, :, self._left] += np.moveaxis(matrices[:, :, self._right], 2, 0)
+        jacobians[:, rows, :, self._right] += np.moveaxis(matrices[:, :, self._left], 2, 0)
+        jacobians *= self._factors[:, None, None]
+        return self._image(offsets), jacobians.reshape(len(offsets), self.width, -1)
+
+
+def folding_elements(group: Group, offsets: Array) -> Array:
+    """Return for each point (m, dim) an element of a reflection group that folds it, (m, dim, dim)."""
+    eye = np.eye(group.dim)
+    match group:
+        case Trivial():
+            return np.broadcast_to(eye, (len(offsets), *eye.shape))
+        case SignFlips():
+            return np.asarray(np.where(offsets < 0, -1.0, 1.0)[:, :, None] * eye)
+        case Symmetric():
+            return np.asarray(eye[np.argsort(offsets, axis=1, kind="stable")])
+        case SignedPermutation():
+            signs = np.where(offsets < 0, -1.0, 1.0)
+            order = np.argsort(np.abs(offsets), axis=1, kind="stable")
+            return np.asarray(eye[order] * signs[:, None, :])
+        case Product():
+            matrices, start = np.zeros((len(offsets), *eye.shape)), 0
+            for part in group.parts:
+                own = slice(start, start + part.dim)
+                matrices[:, own, own] = folding_elements(part, offsets[:, own])
+                start += part.dim
+            return matrices
+        case BlockGroup():  # blocks of one coordinate
+            return folding_elements(group._rows, offsets)
+        case Diagonal():  # one copy
+            return folding_elements(group._part, offsets)
+        case ReflectionGroup():
+            return group._folding_elements(offsets)
+        case _:
+            folded = group._fold(offsets)
+            pairs = zip(offsets, folded, strict=True)
+            return np.array([group._carrier(x, y, 1e-9) for x, y in pairs]).reshape(-1, *eye.shape)

@@ -1,0 +1,178 @@
+"""The parameters of the model, by the largest marginal likelihood times weak priors.
+
+The function is a constant plus a process with the covariance s k(x, y; lengths), and the constant has the variance s,
+too. With n_j observations of mean y_j and squared deviations q_j at point j, the likelihood is that of the means,
+N(b, A) as in `posterior.py`, times that of the scatter within points,
+
+    sum_j  -(n_j - 1) / 2 log(noise)  -  q_j / (2 noise),
+
+so that repeated measurements say what the noise is. The priors are log-normal, in units of the variance V of the means
+of points about their centre b (plus what scatters within points):
+
+    s ~ V / 2, give or take a factor exp(1.5);   noise ~ V / 100,000, give or take exp(4);   lengths as `Prior` says.
+"""
+
+from typing import NamedTuple, final
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from orbandit._checks import Array
+from orbandit.agents.gaussian.base import QuotientKernel
+
+SIGNAL, SIGNAL_DOUBT = 0.5, 1.5
+"""Centre of the prior of s over V, and its deviation in logarithms."""
+NOISE, NOISE_DOUBT = 1e-5, 4.0
+"""The same for the noise."""
+QUIETEST = 1e-9
+"""The least noise, over V."""
+REACH = 10.0
+"""How many deviations of the prior a parameter may be from its centre."""
+STEPS = 40
+"""Most steps of a search."""
+LITTLE = 1e-12
+"""The least V, in units of the squared range of rewards."""
+
+
+class Parameters(NamedTuple):
+    """Signal variance, length scales and noise variance, for rewards in [0, 1]."""
+
+    signal: float
+    lengths: Array
+    noise: float
+
+
+class Prior(NamedTuple):
+    """Log-normal priors of the length scales: their centres, and one deviation of their logarithms.
+
+    Besides, the least V, and the deviation of the logarithm of s.
+    """
+
+    lengths: Array
+    doubt: float
+    least: float = LITTLE
+    signal_doubt: float = SIGNAL_DOUBT
+
+
+class Data(NamedTuple):
+    """Points by their features, with counts, means, and squared deviations from these means."""
+
+    features: Array
+    counts: Array
+    means: Array
+    scatter: Array
+
+    @property
+    def center(self) -> float:
+        """The mean over points, whatever their counts: they crowd where rewards are high."""
+        return float(self.means.mean())
+
+    @property
+    def variance(self) -> float:
+        """The V of the priors; points crowd where rewards are high, so no less than if means were even."""
+        within = self.scatter.sum() / self.counts.sum()
+        between = max(((self.means - self.center) ** 2).mean(), np.ptp(self.means) ** 2 / 12)
+        return float(between + within)
+
+
+def fit(
+    kernel: QuotientKernel, data: Data, prior: Prior, starts: list[Parameters], noise: Array | None = None
+) -> Parameters:
+    """Return the best parameters found from the starts.
+
+    Parameters
+    ----------
+    kernel : QuotientKernel
+        The correlations.
+    data : Data
+        At least one point.
+    prior : Prior
+        Of the length scales.
+    starts : list of Parameters
+        Where the search begins, each in turn.
+    noise : (n,) array, optional
+        The noise variance at each point, if it is known; then none is learnt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
+    >>> kernel = quotient_kernel(ob.spaces.Box(0.0, 1.0, dim=1), None)
+    >>> x = np.linspace(0, 1, 30)[:, None]
+    >>> data = Data(kernel.features(x), np.ones(30), np.sin(6 * x[:, 0]), np.zeros(30))
+    >>> found = fit(kernel, data, Prior(np.array([0.3]), 1.0), [Parameters(1.0, np.array([0.3]), 0.1)])
+    >>> bool(0.1 < found.lengths[0] < 2), bool(found.noise < 1e-3)
+    (True, True)
+    """
+    task = Task(kernel, data, prior, noise)
+    best, found = np.inf, starts[0]
+    for start in starts:
+        result = scipy.optimize.minimize(
+            task.loss,
+            np.clip(task.packed(start), task.low, task.high),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(task.low.tolist(), task.high.tolist(), strict=True)),
+            options={"maxiter": STEPS, "ftol": 1e-7},
+        )
+        if result.fun < best:
+            best, found = float(result.fun), task.unpacked(result.x)
+    return found
+
+
+@final
+class Task:
+    """The loss, minus the logarithm of likelihood times priors, of (log signal, log lengths, log noise)."""
+
+    def __init__(self, kernel: QuotientKernel, data: Data, prior: Prior, noise: Array | None) -> None:
+        self._kernel, self._data, self._noise = kernel, data, noise
+        self._residuals = data.means - data.center
+        scales, variance = len(prior.lengths), max(data.variance, prior.least)
+        self._centers = np.log(np.concatenate([[SIGNAL * variance], prior.lengths, [NOISE * variance]]))
+        self._doubts = np.array([prior.signal_doubt, *[prior.doubt] * scales, NOISE_DOUBT])
+        self.low, self.high = self._centers - REACH * self._doubts, self._centers + REACH * self._doubts
+        self.low[-1], self.high[-1] = np.log(QUIETEST * variance), np.log(4 * variance)
+        if noise is not None:
+            self.low[-1] = self.high[-1] = self._centers[-1]  # nothing depends on it
+
+    def packed(self, given: Parameters) -> Array:
+        """Return parameters as the search sees them."""
+        return np.asarray(np.log(np.concatenate([[given.signal], given.lengths, [max(given.noise, 1e-300)]])))
+
+    def unpacked(self, theta: Array) -> Parameters:
+        """Undo `packed`."""
+        values = np.exp(theta)
+        return Parameters(float(values[0]), values[1:-1], 0.0 if self._noise is not None else float(values[-1]))
+
+    def loss(self, theta: Array) -> tuple[float, Array]:
+        """Return the loss and its gradient."""
+        data, values = self._data, np.exp(theta)
+        features = data.features
+        noise = np.full(len(data.counts), values[-1]) if self._noise is None else self._noise
+        correlations, slopes = self._kernel.cross_and_slopes(features, features, values[1:-1])
+        signal = values[0] * (correlations + 1.0)
+        matrix = signal.copy()
+        matrix.flat[:: len(matrix) + 1] += noise / data.counts + 1e-10 * values[0]
+        away = (theta - self._centers) / self._doubts
+        gradient = away / self._doubts
+        try:
+            factor = scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return 1e10 + float(away @ away), gradient  # such steps are taken back
+        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        weights = inverse @ self._residuals
+        loss = 0.5 * self._residuals @ weights + np.log(factor.diagonal()).sum() + 0.5 * away @ away
+        pull = inverse - np.outer(weights, weights)
+        gradient[0] += 0.5 * np.vdot(pull, signal)
+        gradient[1:-1] += 0.5 * values[0] * np.einsum("ij,cij->c", pull, slopes)
+        if self._noise is None:
+            repeats, scatter = (data.counts - 1).sum(), data.scatter.sum()
+            loss += 0.5 * repeats * theta[-1] + 0.5 * scatter / values[-1]
+            gradient[-1] += 0.5 * (pull.diagonal() / data.counts).sum() * values[-1]
+            gradient[-1] += 0.5 * repeats - 0.5 * scatter / values[-1]
+        else:
+            gradient[-1] = 0.0
+        return float(loss), gradient

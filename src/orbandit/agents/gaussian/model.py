@@ -1,0 +1,303 @@
+"""What is known of a function on X/G: the points observed, the regression on them, and a pool of candidates.
+
+The candidates are fixed points that fill the space. Their means and variances follow every observation at once: one
+observation y of a point x, of noise variance s, moves them by
+
+    m += c (y - m(x)) / (v(x) + s),     v -= c^2 / (v(x) + s),     c = the covariances with f(x) so far,
+
+which costs O(n^2) for c, with n points, and O(n) for each candidate. Points that were observed are candidates, too.
+"""
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.agents.files import Arrays
+from orbandit.agents.gaussian.base import QuotientKernel
+from orbandit.agents.gaussian.fit import Parameters
+from orbandit.agents.gaussian.posterior import Posterior, floored
+from orbandit.agents.gaussian.thinning import Rewards
+
+SAME = 1e-12
+"""Points are one where the variance of their difference is below this, in units of the signal's."""
+SUREST, EXTRA = 0.02, 5.0
+"""Bernoulli rewards have the variance m (1 - m): of a mean at least so far from 0 and from 1, and moved to 1/2 as by so
+many rewards more. A reward where little is known so counts as a coin's, whatever is expected."""
+
+
+class Candidates(NamedTuple):
+    """Points that fill the space, by their coordinates and their features."""
+
+    points: Array
+    features: Array
+
+
+@final
+class Model:
+    """The regression on observed points, and what it says of them and of candidates.
+
+    Parameters
+    ----------
+    kernel : QuotientKernel
+        The correlations.
+    parameters : Parameters
+        Of the process. A noise of 0 stands for Bernoulli rewards, with the variance m (1 - m).
+    center : float
+        What the constant is expected to be.
+    pool : Candidates
+        What to choose from.
+    rewards : Rewards
+        Points with what was observed there.
+    expected : (2, n) array
+        Mean and variance to expect at these points, for the noise of Bernoulli rewards.
+    """
+
+    means: Array
+    variances: Array
+    pool_means: Array
+    pool_variances: Array
+
+    def __init__(
+        self,
+        kernel: QuotientKernel,
+        parameters: Parameters,
+        center: float,
+        pool: Candidates,
+        rewards: Rewards,
+        expected: Array,
+    ) -> None:
+        self._kernel, self.parameters, self.pool = kernel, parameters, pool
+        self.rewards = rewards
+        self.posterior = Posterior(center, parameters.signal)
+        self._room = np.empty((0, len(pool.points)))
+        if len(rewards):
+            prior = self._covariances(rewards.features, rewards.features)
+            self.posterior.rebuild(prior, rewards.counts, rewards.means, self._noise(expected[0], expected[1]))
+            self._make_room(len(rewards))
+            self._cross[:] = self._covariances(rewards.features, pool.features)
+        self._refresh()
+
+    @property
+    def size(self) -> int:
+        """Number of distinct points observed."""
+        return self.posterior.size
+
+    @property
+    def expected(self) -> Array:
+        """Mean and variance of the function at the points observed, (2, n)."""
+        return np.array([self.means, self.variances])
+
+    @property
+    def _cross(self) -> Array:
+        """The covariances of observed points with candidates."""
+        return self._room[: self.size]
+
+    def place(self, feature: Array) -> tuple[int, Array, float]:
+        """Return the row of a point, or `size` if it is new, with its covariances and its variance."""
+        own = self.parameters.signal * float(self._kernel.diagonal(feature[None], self.parameters.lengths)[0])
+        if not self.size:
+            return 0, np.empty(0), own
+        known = self.posterior.covariances
+        new = self._covariances(feature[None], self.rewards.features)[0]
+        gaps = own + known.diagonal() - 2 * new
+        row = int(gaps.argmin())
+        if gaps[row] <= SAME * self.parameters.signal:
+            return row, known[row].copy(), float(known[row, row])
+        return self.size, new, own
+
+    def add(self, point: Array, feature: Array, value: float | None) -> None:
+        """Learn a reward in [0, 1] of a point; None for the one that is expected, which moves no mean."""
+        row, covariances, own = self.place(feature)
+        posterior, spread, is_new = self.posterior, self.parameters.signal, row == self.size
+        solution = posterior.solve(covariances + spread)
+        if is_new:
+            mean = posterior.center + float(posterior.weights @ (covariances + spread)) if row else posterior.center
+            variance = own + spread - float(solution @ (covariances + spread))
+            variance = float(floored(np.array(variance), np.array(own + spread)))
+            noise = float(self._noise(np.array([mean]), np.array([variance]))[0])
+            self._make_room(row + 1)
+            self._room[row] = self._covariances(feature[None], self.pool.features)[0]
+        else:
+            mean, variance, noise = float(self.means[row]), float(self.variances[row]), float(posterior.noise[row])
+        told = mean if value is None else value
+        moved = self._room[row] + spread * (1 - solution.sum()) - solution @ self._cross
+        among = (posterior.noise / posterior.counts + posterior.jitter) * solution  # K w = k - D w where A w = k
+        gain, surprise = 1 / (variance + noise), told - mean
+        self.pool_means += moved * (gain * surprise)
+        self.pool_variances = floored(self.pool_variances - gain * moved**2, self._pool_prior)
+        self.means += among * (gain * surprise)
+        self.variances = floored(self.variances - gain * among**2, np.array(own + spread))
+        jitter = posterior.jitter
+        if is_new:
+            self.means = np.append(self.means, mean + variance * gain * surprise)
+            self.variances = np.append(self.variances, variance * noise * gain)
+            posterior.append(covariances, own, noise=noise, count=1.0, mean=told)
+        else:
+            posterior.observe(row, told)
+        self.rewards.add(row, point, feature, told)
+        if row and posterior.jitter != jitter:
+            self._refresh()
+
+    def features(self, points: Array) -> Array:
+        """Return what the kernel sees of points."""
+        return self._kernel.features(points)
+
+    def at(self, features: Array) -> tuple[Array, Array]:
+        """Return mean and variance of the function at points."""
+        own = self.parameters.signal * self._kernel.diagonal(features, self.parameters.lengths)
+        if not self.size:
+            return np.full(len(own), self.posterior.center), own + self.posterior.spread
+        return self.posterior.at(self._covariances(self.rewards.features, features), own)
+
+    def slopes(self, points: Array) -> tuple[Array, Array, Array, Array]:
+        """Return mean and variance at (m, dim) points, and their gradients, (m, dim) each."""
+        signal, lengths, spread = self.parameters.signal, self.parameters.lengths, self.posterior.spread
+        own, own_slopes = self._kernel.diagonal_along(points, lengths)
+        if not self.size:
+            flat = np.zeros_like(points)
+            return np.full(len(own), self.posterior.center), signal * own + spread, flat, signal * own_slopes
+        values, slopes = self._kernel.along_many(points, self.rewards.features, lengths)
+        cross = signal * values + spread
+        solutions = self.posterior.solve(cross)
+        weights = self.posterior.weights
+        means = self.posterior.center + cross @ weights
+        prior = signal * own + spread
+        variances = floored(prior - (cross * solutions).sum(axis=1), prior)
+        mean_slopes = signal * (weights @ slopes)
+        variance_slopes = signal * (own_slopes - 2 * (solutions[:, None] @ slopes)[:, 0])
+        return means, variances, mean_slopes, variance_slopes
+
+    def joint(self, features: Array) -> tuple[Array, Array]:
+        """Return the means at points and their covariances with each other."""
+        own, spread = self._covariances(features, features), self.posterior.spread
+        if not self.size:
+            return np.full(len(features), self.posterior.center), own + spread
+        cross = self._covariances(self.rewards.features, features) + spread
+        halves = self.posterior.halves(cross)
+        return self.posterior.center + cross.T @ self.posterior.weights, own + spread - halves.T @ halves
+
+    def copy(self) -> "Model":
+        """Return another that learns on its own."""
+        other = object.__new__(Model)
+        other._kernel, other.parameters, other.pool = self._kernel, self.parameters, self.pool
+        other.rewards, other.posterior = self.rewards.copy(), self.posterior.copy()
+        other._room = self._room.copy()
+        other._pool_prior = self._pool_prior
+        other.pool_means, other.pool_variances = self.pool_means.copy(), self.pool_variances.copy()
+        other.means, other.variances = self.means.copy(), self.variances.copy()
+        return other
+
+    def arrays(self) -> Arrays:
+        """Return the state: much of it was worked out step by step, and would not come out the same to the last bit."""
+        parameters = self.parameters
+        scalars = [parameters.signal, parameters.noise, self.posterior.center, self.posterior.jitter]
+        return {
+            "points": self.rewards.points,
+            "counts": self.rewards.counts,
+            "means": self.rewards.means,
+            "scatter": self.rewards.scatter,
+            "lengths": parameters.lengths,
+            "scalars": np.array(scalars),
+            "factor": self.posterior.factor,
+            "covariances": self.posterior.covariances,
+            "noise": self.posterior.noise,
+            "cross": self._cross,
+            "pool_stats": np.array([self.pool_means, self.pool_variances]),
+            "row_stats": self.expected,
+        }
+
+    @classmethod
+    def restored(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
+        """Return the model whose `arrays` these are, checked."""
+        check_arrays(arrays, kernel.n_scales, len(pool.points))
+        signal, noise, center, jitter = arrays["scalars"].tolist()
+        counts, means = arrays["counts"], arrays["means"]
+        rewards = Rewards(arrays["points"], features, counts, means, arrays["scatter"])
+        model = cls(kernel, Parameters(signal, arrays["lengths"], noise), center, pool, rewards, arrays["row_stats"])
+        if model.size:
+            model.posterior.rebuild(arrays["covariances"], counts, means, arrays["noise"])
+            model.posterior.restore(arrays["factor"], jitter)
+        model._cross[:] = arrays["cross"]
+        model.pool_means, model.pool_variances = arrays["pool_stats"].copy()
+        model.means, model.variances = arrays["row_stats"].copy()
+        return model
+
+    def _covariances(self, a: Array, b: Array) -> Array:
+        return np.asarray(self.parameters.signal * self._kernel.cross(a, b, self.parameters.lengths))
+
+    def _noise(self, means: Array, variances: Array) -> Array:
+        """Return the variance of one observation where such means are expected."""
+        if self.parameters.noise > 0:
+            return np.full(len(means), self.parameters.noise)
+        return bernoulli(means, variances)
+
+    def _make_room(self, rows: int) -> None:
+        """Make room for covariances of so many points with candidates."""
+        if rows > len(self._room):
+            grown = np.empty((max(rows, 2 * len(self._room)), self._room.shape[1]))
+            grown[: len(self._room)] = self._room
+            self._room = grown
+
+    def _refresh(self) -> None:
+        """Work out means and variances from scratch."""
+        own = self.parameters.signal * self._kernel.diagonal(self.pool.features, self.parameters.lengths)
+        self._pool_prior = own + self.posterior.spread
+        if self.size:
+            self.pool_means, self.pool_variances = self.posterior.at(self._cross, own)
+            known = self.posterior.covariances
+            self.means, self.variances = self.posterior.at(known, known.diagonal())
+        else:
+            self.pool_means, self.pool_variances = np.full(len(own), self.posterior.center), self._pool_prior.copy()
+            self.means, self.variances = np.empty(0), np.empty(0)
+
+
+def bernoulli(means: Array, variances: Array) -> Array:
+    """Return the variances of Bernoulli rewards where such means are expected, give or take such variances.
+
+    A variance v is what 1/4 over v rewards of a coin leave.
+    """
+    likely = (np.clip(means, SUREST, 1 - SUREST) + 2 * EXTRA * variances) / (1 + 4 * EXTRA * variances)
+    return np.asarray(likely * (1 - likely))
+
+
+def check_arrays(arrays: Arrays, scales: int, candidates: int) -> None:
+    """Refuse arrays that no model can have."""
+    size = len(arrays["counts"])
+    shapes = {
+        "counts": (size,),
+        "means": (size,),
+        "scatter": (size,),
+        "noise": (size,),
+        "lengths": (scales,),
+        "scalars": (4,),
+        "factor": (size, size),
+        "covariances": (size, size),
+        "cross": (size, candidates),
+        "pool_stats": (2, candidates),
+        "row_stats": (2, size),
+    }
+    if len(arrays["points"]) != size or arrays["points"].dtype != np.float64:
+        raise ValueError("rewards of other points")
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise ValueError(f"{name} of shape {array.shape} and type {array.dtype}, or no numbers")
+    signal, noise, center, jitter = arrays["scalars"].tolist()
+    proper = (
+        (arrays["counts"] >= 1).all()
+        and ((arrays["means"] >= -1e-9) & (arrays["means"] <= 1 + 1e-9)).all()
+        and (arrays["scatter"] >= -1e-9 * arrays["counts"]).all()
+        and (arrays["noise"] > 0).all()
+        and (arrays["lengths"] > 0).all()
+        and signal > 0
+        and noise >= 0
+        and -1e-9 <= center <= 1 + 1e-9
+        and jitter >= 0
+        and (arrays["factor"].diagonal() > 0).all()
+        and (arrays["covariances"].diagonal() > 0).all()
+        and (arrays["pool_stats"][1] > 0).all()
+        and (arrays["row_stats"][1] > 0).all()
+    )
+    if not proper:
+        raise ValueError("statistics that cannot be")

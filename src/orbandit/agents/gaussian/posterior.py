@@ -1,0 +1,186 @@
+"""Gaussian regression on distinct points, each with the mean of its observations, by a factor that grows.
+
+    A = K + c^2 1 1^T + diag(s_j / n_j) + jitter,     m(x) = b + (k(x) + c^2)^T A^-1 (y - b)
+                                                      v(x) = k(x, x) + c^2 - (k(x) + c^2)^T A^-1 (k(x) + c^2)
+
+for n_j observations of mean y_j and noise variance s_j at point j. The constant that the function varies about is
+learnt with the rest: it has the prior N(b, c^2), which is generalised least squares when c is large. A new point
+appends a row to the factor of A, and another observation of a point lowers one entry of the diagonal: O(n^2) either
+way. Where rounding makes that impossible, the factor is made again, with as much jitter as it takes.
+"""
+
+from typing import final
+
+import numpy as np
+import scipy.linalg
+
+from orbandit._checks import Array
+from orbandit._kernels.factor import forward, lower_diagonal, solve_each
+from orbandit.errors import InputError
+
+JITTER = 1e-10
+"""Added to the diagonal, in units of the mean of that of K; a hundred times more as long as there is no factor."""
+ROOM = 64
+"""Rows that there is room for at first; the room doubles."""
+
+
+@final
+class Posterior:
+    """What is known of a Gaussian process, given by the covariances of its points.
+
+    Parameters
+    ----------
+    center, spread : float
+        Mean and variance of the constant, the b and c^2 above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> known = Posterior(center=0.0, spread=1.0)
+    >>> known.append(np.empty(0), 1.0, noise=0.1, count=1, mean=0.5)
+    >>> known.observe(0, 0.7)
+    >>> mean, variance = known.at(np.array([[0.9]]), np.array([1.0]))
+    >>> int(known.counts[0]), float(mean[0].round(3)), float(variance[0].round(3))
+    (2, 0.556, 0.239)
+    """
+
+    _prior: Array
+    _factor: Array
+    _rows: Array
+
+    def __init__(self, center: float, spread: float) -> None:
+        self.center, self.spread = center, spread
+        self.size, self.jitter = 0, 0.0
+        self._room(ROOM)
+        self._weights: Array | None = None
+
+    @property
+    def counts(self) -> Array:
+        """How many observations each point has."""
+        return self._rows[0, : self.size]
+
+    @property
+    def means(self) -> Array:
+        """The mean of the observations of each point."""
+        return self._rows[1, : self.size]
+
+    @property
+    def noise(self) -> Array:
+        """The variance of one observation of each point."""
+        return self._rows[2, : self.size]
+
+    @property
+    def factor(self) -> Array:
+        """The lower triangular factor of A, a view."""
+        return self._factor[: self.size, : self.size]
+
+    @property
+    def covariances(self) -> Array:
+        """The covariances K of the points, without the constant; a view."""
+        return self._prior[: self.size, : self.size]
+
+    @property
+    def weights(self) -> Array:
+        """The solution of A w = y - b."""
+        if self._weights is None:
+            self._weights = self.solve(self.means - self.center)
+        return self._weights
+
+    def rebuild(self, covariances: Array, counts: Array, means: Array, noise: Array) -> None:
+        """Start again with these points."""
+        self.size = 0
+        self._room(max(ROOM, len(counts)))
+        self.size = len(counts)
+        self.covariances[:] = covariances
+        self.counts[:], self.means[:], self.noise[:] = counts, means, noise
+        self._refactor()
+
+    def restore(self, factor: Array, jitter: float) -> None:
+        """Take up a factor as it was saved; `rebuild` comes first."""
+        self.factor[:], self.jitter, self._weights = factor, jitter, None
+
+    def append(self, covariances: Array, own: float, *, noise: float, count: float, mean: float) -> None:
+        """Add a point, by its covariances with those there are and its variance."""
+        size = self.size
+        if size == len(self._prior):
+            self._room(2 * size)
+        self._prior[size, :size] = self._prior[:size, size] = covariances
+        self._prior[size, size] = own
+        self._rows[:, size] = count, mean, noise
+        if size == 0:
+            self.jitter = JITTER * own
+        row = self._factor[size]
+        row[:size] = covariances + self.spread
+        forward(self._factor, size, row)
+        square = own + self.spread + noise / count + self.jitter - row[:size] @ row[:size]
+        self.size, self._weights = size + 1, None
+        if square > self.jitter / 2:  # what is left of a variance that cannot be below the jitter
+            row[size] = np.sqrt(square)
+        else:
+            self._refactor()
+
+    def observe(self, place: int, value: float) -> None:
+        """Add an observation of a point there is."""
+        count = self._rows[0, place]
+        noise = self._rows[2, place]
+        self._rows[0, place] = count + 1
+        self._rows[1, place] += (value - self._rows[1, place]) / (count + 1)
+        self._weights = None
+        if not lower_diagonal(self._factor, self.size, place, noise / count - noise / (count + 1), self._work):
+            self._refactor()
+
+    def copy(self) -> "Posterior":
+        """Return another that changes on its own."""
+        other = Posterior(self.center, self.spread)
+        other._room(len(self._prior))
+        other.size = self.size
+        other.covariances[:] = self.covariances
+        other._rows[:] = self._rows
+        other.restore(self.factor, self.jitter)
+        return other
+
+    def solve(self, vector: Array) -> Array:
+        """Return the solution x of A x = b, for one b or for each row."""
+        solution = vector.copy()
+        solve_each(self._factor, self.size, np.atleast_2d(solution))
+        return solution
+
+    def at(self, cross: Array, own: Array) -> tuple[Array, Array]:
+        """Return mean and variance of points by their covariances with those there are, (size, m), and variances."""
+        shifted = cross + self.spread
+        halves = self.halves(shifted)
+        means = self.center + shifted.T @ self.weights
+        return means, floored(own + self.spread - np.einsum("ij,ij->j", halves, halves), own + self.spread)
+
+    def halves(self, shifted: Array) -> Array:
+        """Return L^-1 B, for the factor L of A."""
+        return np.asarray(scipy.linalg.solve_triangular(self.factor, shifted, lower=True, check_finite=False))
+
+    def _room(self, rows: int) -> None:
+        """Make room for so many rows, and keep those there are."""
+        kept = self.size
+        prior, factor, columns = np.zeros((rows, rows)), np.zeros((rows, rows)), np.zeros((3, rows))
+        if kept:
+            prior[:kept, :kept], factor[:kept, :kept] = self.covariances, self.factor
+            columns[:, :kept] = self._rows[:, :kept]
+        self._prior, self._factor, self._rows, self._work = prior, factor, columns, np.zeros((3, rows))
+
+    def _refactor(self) -> None:
+        """Make the factor from scratch, with as much jitter as it takes."""
+        scale = float(self.covariances.diagonal().mean()) if self.size else 1.0
+        matrix = self.covariances + self.spread
+        diagonal = matrix.diagonal() + self.noise / self.counts
+        self.jitter, self._weights = JITTER * scale, None
+        while self.jitter <= scale:
+            np.fill_diagonal(matrix, diagonal + self.jitter)
+            try:
+                self.factor[:] = scipy.linalg.cholesky(matrix, lower=True, check_finite=False)
+                return
+            except np.linalg.LinAlgError:
+                self.jitter *= 100
+        raise InputError("the covariances of the points must be positive definite, but are not to within their size.")
+
+
+def floored(variances: Array, prior: Array) -> Array:
+    """Return variances that rounding has not made zero or less."""
+    return np.asarray(np.maximum(variances, 1e-12 * prior))

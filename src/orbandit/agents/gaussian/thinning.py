@@ -1,0 +1,120 @@
+"""Rewards by point, and fewer of them: the points that lose least are merged.
+
+Two points with n and n' rewards are merged at the cost of d^2 min(n, n'), for the variance d^2 of the difference of the
+function there: the rewards of the lesser are taken to be of the other. Pairs go by their cost, and a point is in one
+pair at most until all have been looked at.
+"""
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit.meshes.cells import Rows
+
+Index = npt.NDArray[np.intp]
+
+
+@final
+class Rewards:
+    """Distinct points with their features, and count, mean and scatter of the rewards of each.
+
+    The scatter is the sum of squared deviations from the mean.
+    """
+
+    def __init__(self, points: Array, features: Array, counts: Array, means: Array, scatter: Array) -> None:
+        self._points, self._features = Rows(points), Rows(features)
+        self._stats = Rows(np.column_stack([counts, means, scatter]))
+
+    @property
+    def points(self) -> Array:
+        """The points, (n, dim)."""
+        return self._points.filled
+
+    @property
+    def features(self) -> Array:
+        """What the kernel sees of them, (n, p)."""
+        return self._features.filled
+
+    @property
+    def counts(self) -> Array:
+        """How many rewards each has."""
+        return self._stats.filled[:, 0]
+
+    @property
+    def means(self) -> Array:
+        """Their means."""
+        return self._stats.filled[:, 1]
+
+    @property
+    def scatter(self) -> Array:
+        """Their squared deviations from these means."""
+        return self._stats.filled[:, 2]
+
+    def __len__(self) -> int:
+        return len(self._stats.filled)
+
+    def add(self, row: int, point: Array, feature: Array, value: float) -> None:
+        """Add a reward of the point in a row, which may be the next one."""
+        if row == len(self):
+            self._points.append(point[None])
+            self._features.append(feature[None])
+            self._stats.append(np.array([[1.0, value, 0.0]]))
+            return
+        stats = self._stats.filled[row]
+        stats[0] += 1
+        before = value - stats[1]
+        stats[1] += before / stats[0]
+        stats[2] += before * (value - stats[1])
+
+    def copy(self) -> "Rewards":
+        """Return another with the same rewards."""
+        return Rewards(self.points, self.features, self.counts, self.means, self.scatter)
+
+
+def thinned(rewards: Rewards, gaps: Array, most: int) -> tuple[Rewards, Index]:
+    """Return rewards of at most so many points, and which of the points given they are.
+
+    Parameters
+    ----------
+    rewards : Rewards
+        Of n points.
+    gaps : (n, n) array
+        The variance of the difference of the function at each pair.
+    most : int
+        At least 1.
+    """
+    counts, means, scatter = rewards.counts.copy(), rewards.means.copy(), rewards.scatter.copy()
+    alive: Index = np.arange(len(counts))
+    while len(alive) > most:
+        heavy, light = _pairs(gaps[np.ix_(alive, alive)], counts[alive], len(alive) - most)
+        for i, j in zip(alive[heavy], alive[light], strict=True):
+            total = counts[i] + counts[j]
+            apart = means[j] - means[i]
+            scatter[i] += scatter[j] + apart**2 * counts[i] * counts[j] / total
+            means[i] += apart * counts[j] / total
+            counts[i] = total
+        alive = np.delete(alive, light)
+    return Rewards(rewards.points[alive], rewards.features[alive], counts[alive], means[alive], scatter[alive]), alive
+
+
+def _pairs(gaps: Array, counts: Array, most: int) -> tuple[list[int], list[int]]:
+    """Return disjoint pairs, at most so many, by their cost: the point that stays, and the one that goes."""
+    i, j = np.triu_indices(len(counts), 1)
+    cost = gaps[i, j] * np.minimum(counts[i], counts[j])
+    kept = min(len(cost), 16 * len(counts))
+    first = np.argpartition(cost, kept - 1)[:kept]
+    first = first[np.argsort(cost[first], kind="stable")]
+    used = np.zeros(len(counts), dtype=bool)
+    heavy: list[int] = []
+    light: list[int] = []
+    for a, b in zip(i[first].tolist(), j[first].tolist(), strict=True):
+        if not used[a] and not used[b]:
+            used[a] = used[b] = True
+            stays, goes = (a, b) if counts[a] >= counts[b] else (b, a)
+            heavy.append(stays)
+            light.append(goes)
+            if len(heavy) == most:
+                break
+    return heavy, light

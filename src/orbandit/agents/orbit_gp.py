@@ -1,0 +1,338 @@
+"""OrbitGP: a Gaussian process on the orbits of a space, for rewards that are dear.
+
+    play the point with the largest  m(x) + beta sqrt(v(x))        (or where a function drawn from the posterior is)
+
+m and v are the mean and the variance of the reward given all rewards so far, under a kernel that is a function of
+orbits (`gaussian/quotient_kernel.py`): under a reflection group it costs one fold for each point, whatever the order of
+the group. N. Srinivas et al., Gaussian process optimization in the bandit setting, 2010; T. Brown et al., 2024, for
+kernels with symmetries. What differs: the constant beta of `gaussian/acquisition.py`, parameters fitted to the
+rewards, rewards of one point kept as their mean, and at most so many distinct points, beyond which they are merged.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_count, as_positive, unknown_name
+from orbandit.agents.base import ELSEWHERE, Handles, Means, Seed, as_means, as_stream
+from orbandit.agents.files import Arrays
+from orbandit.agents.gaussian.acquisition import best_bound, best_draw, deviations, spread_out
+from orbandit.agents.gaussian.fit import LITTLE, Data, Parameters, Prior, fit
+from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
+from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
+from orbandit.agents.gaussian.thinning import Rewards, thinned
+from orbandit.agents.spatial import SpatialAgent, point_of
+from orbandit.groups import Group
+from orbandit.spaces import Space
+
+FIRST_FIT, GROWTH = 5, 1.2
+"""The parameters are fitted after so many rewards, and whenever their number has grown by this factor."""
+MOST, FITTED = 512, 256
+"""Most distinct points, and most of them that parameters are fitted to."""
+THINNED = 0.75
+"""To what part the points are thinned when there are too many."""
+BINARY_SIGNAL = 0.1
+"""Signal variance for Bernoulli rewards where the Lipschitz constant is known. Then nothing is fitted: zeros and ones
+say so little of the parameters that the likelihood's were worse on cones with random peaks."""
+BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
+"""The least V of the priors for Bernoulli rewards, which tell little of the variance of their means, and the deviation
+of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and tops are missed."""
+RELATIVE_LENGTH, LENGTH_DOUBT = 0.3, 1.0
+"""Centre of the prior of length scales, over the width of the space, and its deviation in logarithms."""
+HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
+"""The same if the Lipschitz constant is known, in units of what the mean needs to cross the range of rewards."""
+FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
+"""Parameters before the first fit."""
+
+
+@final
+class OrbitGP(SpatialAgent):
+    """The agent for small budgets: a kernel model on X/G learns more from each reward than a Lipschitz bound does.
+
+    Parameters
+    ----------
+    space, group, horizon, reward_range, seed
+        As for `UniformMesh`.
+    lipschitz : float, optional
+        A hint, or None. With it, length scales are expected to be half of the distance over which the mean can cross
+        the range of rewards, give or take a factor exp(0.5); without, 0.3 of the width of the space, give or take
+        exp(1). Rewards soon say more than either.
+    kernel : "matern12", "matern32", "matern52" or "rbf"
+        How smooth the mean is: once differentiable and a little more for "matern32".
+    acquisition : "ucb" or "thompson"
+        How to choose.
+    noise : float, optional
+        The standard deviation of rewards about their mean, in units of rewards. By default it is learnt; and if every
+        reward is one of the two ends of `reward_range`, the noise is Bernoulli's: its variance follows from the mean.
+    beta : float, optional
+        The weight of the deviation in a bound: more looks further around. By default 2 for rewards that are ends of the
+        range, 2.6 for others, and sqrt(2 log(n / 1350)) once that is more, for the horizon n.
+    candidates : int
+        How many points fill the space, from the best of which the choice is refined.
+
+    Notes
+    -----
+    A round costs O(n^2 + n candidates) for n distinct points, and n stays below 513; then points are merged,
+    those first that lose least by it. Parameters are fitted to at most 256 points, whenever the rewards have grown by a
+    fifth.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> space, group = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
+    >>> agent = ob.agents.OrbitGP(space, group, horizon=30, seed=0)
+    >>> for _ in range(30):
+    ...     point = agent.ask()
+    ...     agent.tell(point, 0.9 - (abs(point.max() - 0.8) + abs(point.min() - 0.3)) / 2)
+    >>> bool(abs(agent.recommend().max() - 0.8) < 0.05), bool(agent.estimate(agent.recommend()) > 0.85)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float | None = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        kernel: str = "matern32",
+        acquisition: Literal["ucb", "thompson"] = "ucb",
+        noise: float | None = None,
+        beta: float | None = None,
+        candidates: int = 512,
+        seed: Seed = None,
+    ) -> None:
+        self._configure(
+            space=space,
+            group=group,
+            horizon=horizon,
+            lipschitz=lipschitz,
+            reward_range=reward_range,
+            kernel=kernel,
+            acquisition=acquisition,
+            noise=noise,
+            beta=beta,
+            candidates=candidates,
+        )
+        self._rng = as_stream(seed)
+        self._salt = int(self._rng.integers(2**63))
+        self._open_asks()
+        self._is_binary, self._fits, self._due = True, 0, FIRST_FIT
+        dim = space.dim
+        none = np.empty(0)
+        features = self._pool().features[:0]
+        start = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
+        self._model = self._made(start, 0.5, Rewards(np.empty((0, dim)), features, none, none, none), np.empty((2, 0)))
+        self._fantasy: Model | None = None
+
+    def _configure(
+        self,
+        *,
+        space: Space,
+        group: Group | None,
+        lipschitz: float | None,
+        kernel: str,
+        acquisition: str,
+        noise: float | None,
+        beta: float | None,
+        candidates: int,
+        **common: Any,
+    ) -> None:
+        self._configure_common(**common)
+        self._has_hint = lipschitz is not None
+        self._configure_space(space, group, self._span / (space.diameter / 2) if lipschitz is None else lipschitz)
+        if acquisition not in ("ucb", "thompson"):
+            raise unknown_name("acquisition", acquisition, ["ucb", "thompson"])
+        self._family, self._acquisition = kernel, acquisition
+        self._kernel = quotient_kernel(space, group, kernel)
+        self._noise = None if noise is None else as_positive(noise, "noise")
+        self._beta = None if beta is None else as_positive(beta, "beta")
+        self._candidates = as_count(candidates, "candidates", minimum=8)
+        unit = self._kernel.unit
+        if self._has_hint:
+            hinted = np.clip(HINTED_LENGTH / self._scale, 0.02 * unit, 2 * unit)
+            self._prior = Prior(hinted, HINTED_DOUBT)
+        else:
+            self._prior = Prior(RELATIVE_LENGTH * unit, LENGTH_DOUBT)
+
+    @property
+    def n_arms(self) -> int:
+        """Number of candidates and of distinct points played, from which a choice begins."""
+        return self._candidates + self._model.size
+
+    def recommend(self) -> Array:
+        """Return the point with the largest posterior mean among those with rewards."""
+        if not self._model.size:
+            return self._proposal(self._model)
+        return np.array(self._model.rewards.points[int(self._model.means.argmax())])
+
+    def estimate(self, point: Any) -> float:
+        """Return the mean reward to expect at a point; NaN if there are no rewards at all."""
+        inside = self._inside(point)
+        if not self._model.size:
+            return math.nan
+        mean, _ = self._model.at(self._kernel.features(inside[None]))
+        return float(self._unscaled(np.clip(mean[0], 0.0, 1.0)))
+
+    def _choose(self) -> int:
+        self._chosen = self._proposal(self._believed())
+        return 0
+
+    def _point(self, handle: int) -> Array:
+        return self._chosen.copy()
+
+    def _nearest(self, point: Any) -> int:
+        """Return the row of a point, or that of a new one."""
+        return self._model.place(self._kernel.features(self._inside(point)[None])[0])[0]
+
+    def _proposal(self, model: Model) -> Array:
+        """Return the point to play; the same whenever the same is known."""
+        rng = np.random.default_rng([self._salt, self._rounds, sum(map(len, self._asked.values()))])
+        beta = self._beta or deviations(self._goal, self._is_binary)
+        best = best_bound if self._acquisition == "ucb" else best_draw
+        return np.array(best(model, self._space, self._group, beta, rng)) + 0.0
+
+    def _believed(self) -> Model:
+        """Return the model in which pending asks have been told what is expected of them."""
+        if not self._asked:
+            return self._model
+        if self._fantasy is None:
+            self._fantasy = self._model.copy()
+            for key in self._pending_keys():
+                self._pretend(point_of(key))
+        return self._fantasy
+
+    def _pretend(self, point: Array) -> None:
+        if self._fantasy is not None:
+            self._fantasy.add(point, self._kernel.features(point[None])[0], None)
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        inside = self._inside(point)
+        feature = self._kernel.features(inside[None])[0]
+        self._fantasy = None
+        self._is_binary = self._is_binary and value in (0.0, 1.0)
+        if self._model.size >= MOST and self._model.place(feature)[0] == self._model.size:
+            self._thin()
+        self._model.add(np.array(inside), feature, value)
+        if self._rounds + 1 >= self._due and not self._holds:
+            self._fit(self._rounds + 1)
+
+    _holds = False
+    """Whether fits wait until a batch is told."""
+
+    def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
+        """Learn the rewards of several points, and fit the parameters once; if one is refused, none is learnt."""
+        self._holds = True
+        try:
+            super().tell_batch(points, rewards)
+        finally:
+            self._holds = False
+        if self._rounds >= self._due:
+            self._fit(self._rounds)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        if amount < 0:
+            self._fantasy = None
+        elif self._chosen.tobytes() in self._asked:
+            self._fantasy = None  # asked for twice: told together, whatever the order
+        elif self._asked:
+            self._pretend(self._chosen)
+
+    def _next_epoch(self) -> None:
+        """Take up the new horizon: only the weight of the deviation changes."""
+
+    def _fit(self, rounds: int) -> None:
+        """Fit the parameters, and choose other candidates."""
+        self._due = max(rounds + 1, math.ceil(GROWTH * rounds))
+        self._fits += 1
+        model = self._model
+        if self._is_binary and self._has_hint and self._noise is None:
+            kept = Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0)
+            self._model = self._made(kept, 0.5, model.rewards, model.expected)
+            return
+        rewards, rows = model.rewards, np.arange(model.size, dtype=np.intp)
+        if model.size > FITTED:
+            rewards, rows = thinned(rewards, self._gaps(), FITTED)
+        noise, prior = None, self._prior
+        if self._noise is not None:
+            noise = np.full(len(rows), (self._noise / self._span) ** 2)
+        elif self._is_binary:
+            noise, prior = (
+                bernoulli(*model.expected[:, rows]),
+                prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT),
+            )
+        data = Data(rewards.features, rewards.counts, rewards.means, rewards.scatter)
+        start = model.parameters._replace(noise=model.parameters.noise or FIRST_NOISE)
+        starts = [start]
+        if rounds < 100:
+            starts.append(
+                Parameters(max(data.variance, prior.least, LITTLE) / 2, prior.lengths, data.variance / 10 + LITTLE)
+            )
+        found = fit(self._kernel, data, prior, starts, noise)
+        self._model = self._made(found, data.center, model.rewards, model.expected)
+
+    def _thin(self) -> None:
+        """Merge points, since there are too many."""
+        model = self._model
+        rewards, rows = thinned(model.rewards, self._gaps(), int(THINNED * MOST))
+        self._model = self._made(model.parameters, model.posterior.center, rewards, model.expected[:, rows])
+
+    def _gaps(self) -> Array:
+        """Return the variances of the differences of the mean between points."""
+        known = self._model.posterior.covariances
+        own = known.diagonal()
+        return np.asarray(own[:, None] + own - 2 * known)
+
+    def _made(self, parameters: Parameters, center: float, rewards: Rewards, expected: Array) -> Model:
+        """Return a model with the candidates of this fit."""
+        if self._noise is not None:
+            parameters = parameters._replace(noise=(self._noise / self._span) ** 2)
+        return Model(self._kernel, parameters, center, self._pool(), rewards, expected)
+
+    def _pool(self) -> Candidates:
+        """Return candidates, others after each fit."""
+        rng = np.random.default_rng([self._salt, self._fits])
+        points = spread_out(self._space, self._group, self._candidates, rng)
+        return Candidates(points, self._kernel.features(points))
+
+    def _prepare(self) -> None:
+        self._choose()
+
+    def _known_means(self, mean: Means) -> Array:
+        """Return the mean of the one point that is chosen."""
+        return as_means(mean(self._chosen[None]), 1)
+
+    def _play_some(self, means: Array, draws: Array) -> Handles:
+        """Play one round: there is no loop to compile."""
+        if not len(draws):
+            return np.empty(0, dtype=np.int64)
+        self._observe(ELSEWHERE, self._chosen, self._scaled(float(draws[0] < means[0])), 0.0)
+        return np.zeros(1, dtype=np.int64)
+
+    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
+        asks = self._ask_arrays()  # which makes the last one pending
+        settings = {
+            **self._spatial_settings(),
+            "lipschitz": self._lipschitz if self._has_hint else None,
+            "kernel": self._family,
+            "acquisition": self._acquisition,
+            "noise": self._noise,
+            "beta": self._beta,
+            "candidates": self._candidates,
+        }
+        state = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
+        return settings, state, {**self._model.arrays(), "asked": self._asked_points(), **asks}
+
+    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._salt, self._fits = as_count(state["salt"], "salt", minimum=0), as_count(state["fits"], "fits", minimum=0)
+        self._due, self._is_binary = as_count(state["due"], "due"), bool(state["is_binary"])
+        self._fantasy = None
+        self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], 1)
+        points = arrays["points"]
+        if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space._tolerance)).all():
+            raise ValueError("points outside the space")
+        self._model = Model.restored(self._kernel, self._pool(), self._kernel.features(points), arrays)

@@ -1,0 +1,254 @@
+"""Kernels on X/G for every group: what makes them kernels, invariance, derivatives, and slow twins."""
+
+import math
+
+import numpy as np
+import pytest
+
+import cases
+import naive
+import orbandit as ob
+from orbandit.agents.gaussian.families import FAMILIES
+from orbandit.agents.gaussian.quotient_kernel import MOST, quotient_kernel, scale_classes
+
+G, S = ob.groups, ob.spaces
+
+GROUPS = cases.FINITE | cases.INFINITE | cases.LARGE
+every_group = pytest.mark.parametrize("name", GROUPS)
+every_family = pytest.mark.parametrize("family", FAMILIES)
+SMALL = [name for name, make in cases.FINITE.items() if make().order <= MOST]
+REFLECTION = [name for name in SMALL if GROUPS[name]().is_reflection]
+LISTED = ["C2", "C5", "C5 moved", "shift 5", "diagonal D3", "diagonal C4", "diagonal H3", "diagonal moved"]
+LISTED += ["cube rotations", "icosahedral rotations", "point reflection", "Klein", "alternating"]
+
+
+def setting(name, family="matern52", seed=0):
+    """Return a group, a ball that it preserves, its kernel and unequal length scales."""
+    group = GROUPS[name]()
+    space = S.Ball(group.dim, radius=1.5, center=group.center)
+    kernel = quotient_kernel(space, group, family)
+    return group, space, kernel, kernel.unit * np.random.default_rng(seed).uniform(0.2, 0.6, kernel.n_scales)
+
+
+@every_group
+@every_family
+def test_symmetric_and_positive(name, family):
+    group, space, kernel, lengths = setting(name, family)
+    points = np.concatenate([space.sample(8, 1), cases.delicate_points(group, 12, 2)])
+    points = np.concatenate([points, points[::3], points[:4] + 1e-9])
+    features = kernel.features(points)
+    assert features.shape == (len(points), kernel.width)
+    matrix = kernel.cross(features, features, lengths)
+    # Distances from 1e-16 to 1e-7 cancel where layouts are compared; Matern-1/2 has a kink there.
+    rounding = 1e-5 if family == "matern12" else 1e-9
+    np.testing.assert_allclose(matrix, matrix.T, atol=rounding)
+    assert np.linalg.eigvalsh((matrix + matrix.T) / 2).min() > -rounding
+    np.testing.assert_allclose(np.diag(matrix), kernel.diagonal(features, lengths), atol=rounding)
+    np.testing.assert_allclose(
+        kernel.paired(features, features[::-1], lengths), np.diag(matrix[:, ::-1]), atol=rounding
+    )
+    assert (matrix <= 1 + 1e-12).all()
+
+
+@every_group
+@every_family
+def test_invariant(name, family):
+    group, space, kernel, lengths = setting(name, family)
+    points = np.concatenate([space.sample(8, 1), cases.delicate_points(group, 8, 2)])
+    features = kernel.features(points)
+    before = kernel.cross(features, features, lengths)
+    for element in group.random(4, 3):
+        images = kernel.features(group.act(element, points))
+        np.testing.assert_allclose(
+            kernel.cross(images, features, lengths), before, atol=1e-5 if family == "matern12" else 1e-10
+        )
+
+
+@every_group
+def test_orbits_are_told_apart(name):
+    _, space, kernel, lengths = setting(name)
+    points = space.sample(6, 4)
+    moved = points + 0.1 * np.random.default_rng(5).standard_normal(points.shape)
+    a, b = kernel.features(points), kernel.features(moved)
+    gap = kernel.diagonal(a, lengths) + kernel.diagonal(b, lengths) - 2 * kernel.paired(a, b, lengths)
+    assert (gap > 1e-7).all()
+
+
+@every_group
+@every_family
+def test_slopes_by_length_scales(name, family):
+    _, space, kernel, lengths = setting(name, family)
+    a, b = kernel.features(space.sample(6, 6)), kernel.features(space.sample(5, 7))
+    values, slopes = kernel.cross_and_slopes(a, b, lengths)
+    np.testing.assert_allclose(values, kernel.cross(a, b, lengths), atol=1e-12)
+    assert slopes.shape == (kernel.n_scales, 6, 5)
+    h = 1e-4
+    for scale in range(kernel.n_scales):
+        step = np.exp(h * np.eye(kernel.n_scales)[scale])
+        difference = kernel.cross(a, b, lengths * step) - kernel.cross(a, b, lengths / step)
+        np.testing.assert_allclose(slopes[scale], difference / (2 * h), atol=1e-6)
+    own = kernel.cross_and_slopes(a, a, lengths)[1]
+    assert np.isfinite(own).all()
+
+
+@every_group
+@every_family
+def test_gradients_by_the_point(name, family):
+    group, space, kernel, lengths = setting(name, family)
+    b, points = kernel.features(space.sample(5, 8)), space.sample(3, 9)
+    values, gradients = kernel.along_many(points, b, lengths)
+    np.testing.assert_allclose(values, kernel.cross(kernel.features(points), b, lengths), atol=1e-11)
+    variances, slopes = kernel.diagonal_along(points, lengths)
+    np.testing.assert_allclose(variances, kernel.diagonal(kernel.features(points), lengths), atol=1e-6)
+    h = 1e-6
+    for axis in range(group.dim):
+        high, low = (kernel.features(points + sign * h * np.eye(group.dim)[axis]) for sign in (1, -1))
+        difference = kernel.cross(high, b, lengths) - kernel.cross(low, b, lengths)
+        np.testing.assert_allclose(gradients[:, :, axis], difference / (2 * h), atol=1e-5)
+        difference = kernel.diagonal(high, lengths) - kernel.diagonal(low, lengths)
+        np.testing.assert_allclose(slopes[:, axis], difference / (2 * h), atol=1e-5)
+    value, gradient = kernel.along(points[1], b, lengths)
+    np.testing.assert_allclose(value, values[1], rtol=1e-12)
+    np.testing.assert_allclose(gradient, gradients[1], atol=1e-9)
+    at_itself = kernel.along(points[0], kernel.features(points[:1]), lengths)
+    assert np.isfinite(at_itself[1]).all()
+
+
+@every_group
+def test_length_scales_commute_with_the_group(name):
+    group = GROUPS[name]()
+    classes = scale_classes(group)
+    assert set(classes) == set(range(classes.max() + 1))
+    scales = np.diag(np.random.default_rng(10).uniform(1, 2, classes.max() + 1)[classes])
+    np.testing.assert_allclose(scales @ group.generators, group.generators @ scales, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", REFLECTION)
+@every_family
+def test_folds_give_the_largest_kernel(name, family):
+    group, space, kernel, lengths = setting(name, family)
+    a, b = space.sample(4, 11), space.sample(3, 12)
+    each = lengths[scale_classes(group)]
+    expected = [
+        [naive.images_of_kernel(family, group.elements(), group.center, x, y, each).max() for y in b] for x in a
+    ]
+    np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LISTED)
+@every_family
+def test_listed_groups_give_the_averaged_kernel(name, family):
+    group, space, kernel, lengths = setting(name, family)
+    a, b = space.sample(3, 11), space.sample(2, 12)
+    each = lengths[scale_classes(group)]
+    expected = [
+        [naive.images_of_kernel(family, group.elements(), group.center, x, y, each).mean() for y in b] for x in a
+    ]
+    np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-12)
+
+
+def test_a_short_move_of_a_unit_counts_as_in_the_plain_metric():
+    rng = np.random.default_rng(13)
+    for group in (G.BlockPermutation(4, 2), G.SignedBlockPermutation(3, 3)):
+        kernel = quotient_kernel(S.Box(-1.0, 1.0, dim=group.dim), group, "rbf")
+        point = rng.uniform(0.5, 1.0, group.dim)  # units that are not near their negatives
+        lengths = np.full(kernel.n_scales, 0.2)
+        moved = point.copy()
+        step = 1e-3 * rng.standard_normal(group.size)
+        moved[: group.size] += step
+        (value,) = kernel.paired(kernel.features(point[None]), kernel.features(moved[None]), lengths)
+        assert -2 * math.log(value) == pytest.approx(step @ step / 0.2**2, rel=1e-3)
+
+
+def test_layouts_far_apart_in_one_unit_stay_related():
+    kernel = quotient_kernel(S.Box(0.0, 1.0, dim=6), G.BlockPermutation(3, 2))
+    layouts = np.array([[0.1, 0.1, 0.5, 0.5, 0.9, 0.9], [0.5, 0.5, 0.9, 0.9, 0.1, 0.9], [0.9, 0.1, 0.1, 0.9, 0.5, 0.1]])
+    features = kernel.features(layouts)
+    matrix = kernel.cross(features, features, 0.2 * kernel.unit)
+    assert matrix[0, 1] > matrix[0, 2]
+
+
+def test_number_of_length_scales():
+    def count(group):
+        return quotient_kernel(S.Ball(group.dim), group).n_scales
+
+    assert count(G.BlockPermutation(4, 3)) == 3
+    assert count(G.Symmetric(5)) == 1
+    assert count(G.SignFlips(3)) == 3
+    assert count(G.Orthogonal(2, 3)) == 3
+    assert count(G.Joint(G.BlockPermutation(3, 2), G.Diagonal(G.Dihedral(4), 3))) == 1
+
+
+def test_units_are_widths_of_the_space():
+    space = S.Box([0.0, 0.0, 1.0, 0.0], [2.0, 2.0, 1.5, 7.0])
+    assert quotient_kernel(space).unit.tolist() == [2.0, 2.0, 0.5, 7.0]
+    kernel = quotient_kernel(space, G.Product(G.Symmetric(2), G.Trivial(2)))
+    assert kernel.unit.tolist() == [2.0, 0.5, 7.0]
+
+
+@pytest.mark.parametrize("name", cases.SPACES)
+def test_every_space_without_a_group(name):
+    space = cases.SPACES[name]()
+    kernel = quotient_kernel(space)
+    features = kernel.features(space.sample(5, 14))
+    assert kernel.n_scales == space.dim
+    assert np.linalg.eigvalsh(kernel.cross(features, features, kernel.unit)).min() > 0
+
+
+def test_gradients_within_the_domain_and_out_of_it_agree():
+    group, space = G.Coxeter("H3"), S.Ball(3)
+    kernel = quotient_kernel(space, group)
+    b, point = kernel.features(space.sample(4, 15)), space.sample(1, 16)[0]
+    element = group.random(1, 17)[0]
+    one, two = kernel.along(group.fold(point), b, kernel.unit), kernel.along(point @ element.T, b, kernel.unit)
+    np.testing.assert_allclose(one[0], two[0], atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(one[1], axis=1), np.linalg.norm(two[1], axis=1), atol=1e-12)
+
+
+def test_many_elements_are_averaged_in_steps(monkeypatch):
+    _, space, kernel, lengths = setting("icosahedral rotations")
+    a, b = kernel.features(space.sample(5, 18)), kernel.features(space.sample(4, 19))
+    points = space.sample(2, 20)
+    whole = kernel.cross(a, b, lengths), kernel.paired(a[:4], b, lengths), *kernel.cross_and_slopes(a, b, lengths)
+    whole += kernel.along_many(points, b, lengths)
+    monkeypatch.setattr("orbandit.agents.gaussian.averaged.CHUNK", 50)
+    parts = kernel.cross(a, b, lengths), kernel.paired(a[:4], b, lengths), *kernel.cross_and_slopes(a, b, lengths)
+    parts += kernel.along_many(points, b, lengths)
+    for one, two in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-13)
+
+
+def mirrored_mean():
+    """Block permutations, and the reflection of the units' mean, which normalises them and changes shapes."""
+    mirror = np.kron(np.eye(3) - 2 * np.ones((3, 3)) / 3, np.eye(2))
+    return G.Joint(G.BlockPermutation(3, 2), G.Matrix(mirror))
+
+
+def test_a_kernel_that_the_second_part_changes_is_not_averaged_over_it():
+    group, space = mirrored_mean(), S.Ball(6)
+    kernel, points = quotient_kernel(space, group), space.sample(6, 21)
+    features, lengths = kernel.features(points), 0.3 * quotient_kernel(space, group).unit
+    matrix = kernel.cross(features, features, lengths)
+    assert kernel.width == group.order * group.dim  # all images
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+    images = kernel.features(group.act(group.random(1, 22)[0], points))
+    np.testing.assert_allclose(kernel.cross(images, features, lengths), matrix, atol=1e-12)
+
+
+def test_groups_too_large_to_list_are_refused():
+    even = G.Permutation([[1, 2, 0, 3, 4, 5], [1, 2, 3, 4, 0, 5], [0, 1, 2, 4, 5, 3]])
+    assert even.order == 360
+    turns = G.Joint(G.BlockPermutation(2, 2), G.Diagonal(G.Cyclic(300), 2))
+    for group in (even, turns, G.Product(G.Symmetric(2), even)):
+        with pytest.raises(ob.errors.GroupTooLargeError, match=r"at most 128 elements.*pass a subgroup"):
+            quotient_kernel(S.Ball(group.dim), group)
+
+
+def test_bad_input_is_refused():
+    box = S.Box(0.0, 1.0, dim=2)
+    with pytest.raises(ob.errors.InputError, match="matern52"):
+        quotient_kernel(box, None, "matern")
+    with pytest.raises(ob.errors.InputError, match="preserve"):
+        quotient_kernel(S.Box([0.0, 0.0], [1.0, 2.0]), G.Symmetric(2))
+    with pytest.raises(ob.errors.InputTypeError, match="space"):
+        quotient_kernel(3)

@@ -1,0 +1,114 @@
+"""OrbitGP: what it learns, what its settings do, and what its rounds cost."""
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from agent_cases import play
+from orbandit.agents import orbit_gp
+
+G, S = ob.groups, ob.spaces
+SQUARE, SWAP = S.Box(0.0, 1.0, dim=2), G.Symmetric(2)
+
+
+def bump(points):
+    """Symmetric, 0.9 at (0.3, 0.8)."""
+    folded = np.sort(np.atleast_2d(points), axis=1)
+    return 0.9 * np.exp(-8 * ((folded - [0.3, 0.8]) ** 2).sum(axis=1))
+
+
+def played(agent, rounds, noise, seed, low=0.0, high=1.0):
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        point = agent.ask()
+        value = np.clip(bump(point)[0] + noise * rng.standard_normal(), 0.0, 1.0)
+        agent.tell(point, float(low + (high - low) * value))
+    return agent
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "thompson"])
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_it_finds_the_top_from_few_rewards(acquisition, noise):
+    agent = orbit_gp.OrbitGP(SQUARE, SWAP, horizon=40, lipschitz=None, acquisition=acquisition, seed=0)
+    played(agent, 40, noise, 1)
+    top = agent.recommend()
+    assert bump(top)[0] > 0.85
+    assert agent.estimate(top) == pytest.approx(bump(top)[0], abs=0.1)
+    assert agent.estimate(top[::-1]) == pytest.approx(agent.estimate(top))
+
+
+def test_the_unit_of_rewards_does_not_matter():
+    one = played(orbit_gp.OrbitGP(SQUARE, SWAP, horizon=30, lipschitz=2.0, seed=0), 30, 0.05, 1)
+    other = orbit_gp.OrbitGP(SQUARE, SWAP, horizon=30, lipschitz=2e6, reward_range=(-5e5, 5e5), seed=0)
+    played(other, 30, 0.05, 1, -5e5, 5e5)
+    np.testing.assert_allclose(one.recommend(), other.recommend(), atol=0.1)
+
+
+def test_binary_rewards_are_known_as_such_and_other_noise_is_learnt():
+    agent = orbit_gp.OrbitGP(SQUARE, horizon=100, seed=0)
+    play(agent, 30, 0)
+    assert agent._model.parameters.noise == 0
+    agent.tell([0.5, 0.5], 0.5)
+    play(agent, 20, 1)
+    assert agent._model.parameters.noise > 0.01
+    given = orbit_gp.OrbitGP(SQUARE, horizon=100, reward_range=(0.0, 4.0), noise=0.2, seed=0)
+    play(given, 30, 0)
+    assert given._model.parameters.noise == pytest.approx(0.05**2)
+
+
+def test_the_hint_sets_the_length_scale_expected():
+    lengths = [orbit_gp.OrbitGP(SQUARE, lipschitz=value)._prior.lengths[0] for value in (1.0, 4.0, None)]
+    assert lengths == pytest.approx([0.5, 0.125, 0.3])
+
+
+def test_recommending_takes_the_best_mean_and_not_the_luckiest_reward():
+    agent = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=1), horizon=100, seed=0)
+    for _ in range(40):
+        agent.tell([0.2], 0.8)
+        agent.tell([0.2], 0.6)
+    agent.tell([0.9], 0.1)
+    agent.tell([0.9], 1.0)
+    for _ in range(10):
+        agent.tell([0.9], 0.1)
+    assert agent.recommend() == pytest.approx([0.2])
+
+
+def test_beyond_a_limit_points_are_merged_and_no_reward_is_lost(monkeypatch):
+    monkeypatch.setattr(orbit_gp, "MOST", 40)
+    monkeypatch.setattr(orbit_gp, "FITTED", 24)
+    agent, rng = orbit_gp.OrbitGP(SQUARE, SWAP, horizon=300, candidates=32, seed=0), np.random.default_rng(0)
+    for point in rng.random((200, 2)):
+        agent.tell(point, float(np.clip(bump(point)[0] + 0.05 * rng.standard_normal(), 0, 1)))
+        assert agent._model.size <= 40
+    assert agent._model.rewards.counts.sum() == 200
+    assert agent.estimate([0.3, 0.8]) == pytest.approx(0.9, abs=0.15)
+    assert agent.estimate([0.05, 0.1]) == pytest.approx(bump([0.05, 0.1])[0], abs=0.15)
+
+
+def test_images_of_a_point_are_one():
+    agent = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=3), G.Symmetric(3), seed=0)
+    for point in ([0.1, 0.5, 0.9], [0.9, 0.1, 0.5], [0.5, 0.9, 0.1]):
+        agent.tell(point, 0.5)
+    assert agent._model.size == 1
+    assert agent._model.rewards.counts[0] == 3
+
+
+@pytest.mark.parametrize("group", [G.Orthogonal(2, 2), G.SignedPermutation(4), G.BlockPermutation(2, 2)])
+def test_groups_of_every_kind(group):
+    agent = orbit_gp.OrbitGP(S.Ball(4), group, horizon=50, candidates=32, seed=0)
+    play(agent, 25, 0)
+    assert S.Ball(4).contains(agent.recommend())
+
+
+def test_simulate_plays_it_on_any_noise():
+    cone = ob.problems.Cone(SQUARE, SWAP, [0.15, 0.7])
+    runs = ob.simulate(ob.agents.OrbitGP, cone, horizon=60, seeds=1, candidates=32)
+    assert 0 < runs.regret[0, -1] < 60 * 0.5
+
+
+def test_the_group_helps_where_the_mean_has_it():
+    ends = []
+    for group in (SWAP, None):
+        agents = [orbit_gp.OrbitGP(SQUARE, group, horizon=20, lipschitz=None, seed=seed) for seed in range(3)]
+        ends.append(np.mean([bump(played(agent, 12, 0.0, 1).recommend())[0] for agent in agents]))
+    assert ends[0] >= ends[1] - 0.02

@@ -11,8 +11,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
 from orbandit.integrations.optuna.coordinates import Coordinates
-from orbandit.integrations.optuna.scale import Scale
 from orbandit.integrations.optuna.symmetry import Symmetry
+from orbandit.integrations.scale import Scale
 
 UNITS = [["x1", "y1"], ["x2", "y2"], ["x3", "y3"]]
 

@@ -1,12 +1,12 @@
-"""The agents where people already work: `ob.integrations.optuna`, imported on first use, with its extra."""
+"""The agents where people already work: Optuna and Nevergrad, each imported on first use, with its extra."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orbandit.integrations import optuna
+    from orbandit.integrations import nevergrad, optuna
 
-__all__ = ["optuna"]
+__all__ = ["nevergrad", "optuna"]
 
 
 def __getattr__(name: str) -> Any:

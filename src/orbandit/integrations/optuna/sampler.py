@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 from orbandit._checks import as_count
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.integrations.optuna.learner import Learner, Maker
+from orbandit.integrations.learner import Learner, Maker
 from orbandit.integrations.optuna.symmetry import Symmetry, Units
 from orbandit.integrations.optuna.view import View
 

@@ -23,6 +23,7 @@ from orbandit import groups
 from orbandit._checks import Array
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
+from orbandit.integrations.cube import about_middle
 from orbandit.integrations.optuna.coordinates import is_number, shown
 from orbandit.spaces import Box
 
@@ -84,7 +85,7 @@ class Symmetry:
 
     def group(self, plain: int) -> Group | None:
         """Return the group on the unit cube of the named parameters and so many others, which it leaves alone."""
-        parts = [_about_middle(component.group) for component in self._components]
+        parts = [about_middle(component.group) for component in self._components]
         if not parts:
             return None
         if plain:
@@ -140,13 +141,6 @@ def _check_preserved(component: _Component, distributions: Mapping[str, Any]) ->
             f"ranges, or use the group about their middle, `group.centered({ends.mean(axis=1).tolist()})`"
             f"{' (logarithms, where log=True)' if any(logarithmic) else ''}."
         )
-
-
-def _about_middle(group: Group) -> Group:
-    """Return the group about the middle of the unit cube, where it matters."""
-    if (group.generators >= 0).all():
-        return group.centered(np.zeros(group.dim)) if group.center.any() else group
-    return group.centered(np.full(group.dim, 0.5))
 
 
 def _of_units(word: str, units: list[tuple[str, ...]], flipped: tuple[str, ...]) -> _Component:

@@ -14,8 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from orbandit._checks import Array
 from orbandit.groups import Group
+from orbandit.integrations.learner import Learner, Outcome
 from orbandit.integrations.optuna.coordinates import Coordinates, Number, is_number
-from orbandit.integrations.optuna.learner import Learner, Outcome
 from orbandit.integrations.optuna.symmetry import Symmetry
 
 LATE = timedelta(seconds=10)

@@ -20,12 +20,13 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from orbandit import agents
 from orbandit._checks import Array
-from orbandit.agents import Agent, OrbitTree
+from orbandit.agents import Agent, OrbitGP, OrbitTree
+from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
+from orbandit.errors import GroupTooLargeError
 from orbandit.groups import Group
-from orbandit.integrations.optuna.scale import Scale
-from orbandit.spaces import Box
+from orbandit.integrations.scale import Scale
+from orbandit.spaces import Box, Space
 
 MOVE = 1e-6
 """How far a proposal is moved at least, so that two processes that saw the same trials never try the same point."""
@@ -40,15 +41,15 @@ FEW = 1_000
 Maker: TypeAlias = Callable[..., Agent]
 
 
-def suited(count: int) -> Maker:
-    """Return the agent that suits so many trials."""
-    kernel: Maker | None = getattr(agents, "OrbitGP", None)
-    return OrbitTree if kernel is None or count >= FEW else kernel
-
-
-def learns_lipschitz(maker: Maker) -> bool:
-    """Tell whether an agent need not be told the Lipschitz constant."""
-    return maker in (OrbitTree, getattr(agents, "OrbitGP", None))
+def suited(count: int, space: Space, group: Group | None) -> Maker:
+    """Return the agent for so many trials: OrbitGP for few, OrbitTree for many, and for groups without a kernel."""
+    if count >= FEW:
+        return OrbitTree
+    try:
+        quotient_kernel(space, group)
+    except GroupTooLargeError:
+        return OrbitTree
+    return OrbitGP
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Learner:
                 self._places = np.concatenate([self._places, np.empty_like(self._places)])
             self._places[len(self._outcomes)] = outcome.point
             self._outcomes.append(outcome)
-        maker = self._maker or suited(len(self._outcomes))
+        maker = self._maker or suited(len(self._outcomes), self._space, self._group)
         if renewed or maker is not self._used:
             agent = self._made(maker)
             self._tell(agent, self._outcomes)
@@ -125,7 +126,7 @@ class Learner:
         return np.asarray(self._agent.recommend())
 
     def _made(self, maker: Maker) -> Agent:
-        lipschitz = None if learns_lipschitz(maker) else 2 / self._space.diameter
+        lipschitz = None if maker in (OrbitGP, OrbitTree) else 2 / self._space.diameter
         return maker(
             self._space,
             self._group,

@@ -1,0 +1,119 @@
+"""OrbitOptimizer: an agent that knows the symmetry, behind Nevergrad's ask and tell.
+
+Nevergrad minimises, so a loss is told as the reward -loss. All losses are kept on a robust scale (see `Scale`), and
+candidates that were asked for and not told are taken to give what the agent expects of them.
+"""
+
+import math
+from typing import Any, final
+
+import numpy as np
+from nevergrad.optimization import base
+
+from orbandit._checks import Array
+from orbandit.agents import OrbitGP, OrbitTree
+from orbandit.errors import InputError, InputTypeError
+from orbandit.groups import Group
+from orbandit.integrations.cube import about_middle
+from orbandit.integrations.learner import Learner, Maker, Outcome
+from orbandit.integrations.nevergrad.coordinates import Coordinates
+
+TOO_LARGE = 5e20
+"""What Nevergrad makes of losses that are infinite or no number."""
+
+
+@final
+class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
+    """Makes optimisers of parametrizations of scalars and arrays, some of which may be swapped, mirrored or turned.
+
+    Parameters
+    ----------
+    group : Group, optional
+        Any of `ob.groups` that maps the ranges of all values, in the order in which Nevergrad lists them, onto
+        themselves: in their own units, logarithms for `Log`; what is unbounded is taken about its initial value.
+    agent : callable, optional
+        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
+        default the one that suits the number of tells.
+
+    Examples
+    --------
+    >>> import nevergrad as ng
+    >>> import orbandit as ob
+    >>> machines = ng.p.Array(lower=0.0, upper=1.0, shape=(3,))
+    >>> machines.random_state.seed(0)
+    >>> make = ob.integrations.nevergrad.OrbitOptimizer(group=ob.groups.Symmetric(3))
+    >>> best = make(machines, budget=60).minimize(lambda x: sum(abs(np.sort(x) - [0.2, 0.5, 0.8])))
+    >>> bool(sum(abs(np.sort(best.value) - [0.2, 0.5, 0.8])) < 0.2)
+    True
+    """
+
+    def __init__(self, *, group: Group | None = None, agent: Maker | None = None) -> None:
+        if group is not None and not isinstance(group, Group):
+            raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}.")
+        if agent is not None and not callable(agent):
+            raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
+        self.group, self.agent = group, agent
+        super().__init__(_Optimizer, {"group": group, "agent": agent}, as_config=True)
+
+
+class _Optimizer(base.Optimizer):  # type: ignore[misc]
+    """Proposes candidates; made by an OrbitOptimizer."""
+
+    def __init__(
+        self, parametrization: Any, budget: int | None = None, num_workers: int = 1, *, config: OrbitOptimizer
+    ) -> None:
+        super().__init__(parametrization, budget=budget, num_workers=num_workers)
+        self._cube = Coordinates(self.parametrization)
+        group = config.group
+        if group is not None:
+            box = self._cube.box
+            if group.dim != self._cube.dim:
+                raise InputError(
+                    f"`group` must act on all {self._cube.dim} values, but {group!r} acts on {group.dim}; "
+                    "ob.groups.Product with a Trivial leaves some alone."
+                )
+            if not group.preserves(box):
+                raise InputError(
+                    f"{group!r} does not map the ranges {box!r} onto themselves; give values that it permutes equal "
+                    f"bounds, or use it about their middle, `group.centered({np.mean(box.bounds, axis=0).tolist()})`."
+                )
+            group = about_middle(group)
+        self._unit_group, self._maker = group, config.agent
+        self._learner: Learner | None = None
+        self._pending: dict[str, Array] = {}
+
+    def _internal_ask_candidate(self) -> Any:
+        learner = self._ready()
+        rng = np.random.default_rng(self._rng.randint(2**32, size=4, dtype=np.uint32))
+        candidate = self._cube.candidate(learner.propose(list(self._pending.values()), 0, rng))
+        self._pending[candidate.uid] = self._cube.point(candidate)  # as it will be told: whole numbers are rounded
+        return candidate
+
+    def _internal_tell_candidate(self, candidate: Any, loss: float) -> None:
+        self._pending.pop(candidate.uid, None)
+        self._internal_tell_not_asked(candidate, loss)
+
+    def _internal_tell_not_asked(self, candidate: Any, loss: float) -> None:
+        if self.num_objectives > 1:
+            raise InputError(f"orbandit's optimisers take one loss, but got {self.num_objectives}; combine them.")
+        gain = None if math.isnan(loss) or loss >= TOO_LARGE else -loss
+        self._ready().learn([Outcome(self._cube.point(candidate), gain)])
+
+    def _internal_provide_recommendation(self) -> Array | None:
+        if self._learner is None or not self.num_tell:
+            return None
+        best = self._cube.candidate(self._learner.recommend())
+        return np.asarray(best.get_standardized_data(reference=self.parametrization))
+
+    def _ready(self) -> Learner:
+        """Return the learner, which is seeded by the parametrization's random state when it is first needed."""
+        if self._learner is None:
+            seed = int(self._rng.randint(2**31))
+            self._learner = Learner(self._cube.dim, self._unit_group, self._maker, self.budget, seed)
+            self._learner.learn([])
+        return self._learner
+
+
+OrbitOptimizer().set_name("Orbit", register=True)
+OrbitOptimizer(agent=OrbitGP).set_name("OrbitGP", register=True)
+OrbitOptimizer(agent=OrbitTree).set_name("OrbitTree", register=True)

@@ -7,8 +7,9 @@ STAMP  := $(VENV)/.installed
 
 .PHONY: test demo lint browser server bench test-oldest clean
 
+# One process for each processor, and one thread for each process: linear algebra must not start more.
 test: lint browser server
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -112,3 +112,22 @@ def test_the_group_helps_where_the_mean_has_it():
         agents = [orbit_gp.OrbitGP(SQUARE, group, horizon=20, lipschitz=None, seed=seed) for seed in range(3)]
         ends.append(np.mean([bump(played(agent, 12, 0.0, 1).recommend())[0] for agent in agents]))
     assert ends[0] >= ends[1] - 0.02
+
+
+def test_a_batch_is_fitted_once():
+    space = ob.spaces.Box(0.0, 1.0, dim=2)
+    points = space.sample(40, 0)
+    rewards = 0.9 - np.abs(points - 0.4).mean(axis=1)
+    one, many = (ob.agents.OrbitGP(space, horizon=100, lipschitz=None, seed=0) for _ in range(2))
+    for point, reward in zip(points, rewards, strict=True):
+        one.tell(point, reward)
+    many.tell_batch(points, rewards)
+    assert many._fits == 1 < one._fits
+    assert many.estimate(points[0]) == pytest.approx(rewards[0], abs=0.02)
+    with pytest.raises(ob.errors.InputError):
+        many.tell_batch([points[0], [2.0, 0.0]], [0.5, 0.5])
+    assert many.rounds == 40
+    many.tell(points[0], 0.5)  # a refusal does not hold fits back
+    for point in points[:10]:
+        many.tell(point, 0.5)
+    assert many._fits > 1

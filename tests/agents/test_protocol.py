@@ -251,7 +251,8 @@ def test_telling_a_batch_is_telling_each(name, horizon):
     many.tell_batch(points[:0], [])
     assert one.rounds == many.rounds == 80
     np.testing.assert_allclose(summary(one), summary(many))
-    np.testing.assert_array_equal(one.ask(), many.ask())
+    if not isinstance(one, ob.agents.OrbitGP):  # which fits its parameters after each batch, not in the midst of it
+        np.testing.assert_array_equal(one.ask(), many.ask())
 
 
 @every
@@ -304,7 +305,7 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
 @every
 def test_it_earns_more_than_uniform_play(name):
     rounds = 400_000 if name.startswith("elimination") else 40_000  # it plays evenly until it may drop arms
-    rounds = 8 * fewer(name, rounds // 8)
+    rounds = 12 * fewer(name, rounds // 12)
     agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)
     means = means_at(agent, any_points(agent, 4000, 0))
     played, _ = agent._play(lambda points: means_at(agent, points), draws)

@@ -5,16 +5,14 @@ import sys
 import warnings
 from importlib import import_module
 
+import nevergrad as ng
 import numpy as np
 import pytest
 
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError, MissingExtraError
-
-ng = pytest.importorskip("nevergrad", reason="needs Nevergrad: pip install 'orbandit[nevergrad]'")
-
-from orbandit.integrations.nevergrad import OrbitOptimizer  # noqa: E402
-from orbandit.integrations.nevergrad.coordinates import Coordinates  # noqa: E402
+from orbandit.integrations.nevergrad import OrbitOptimizer
+from orbandit.integrations.nevergrad.coordinates import Coordinates
 
 TREE = ob.agents.OrbitTree
 

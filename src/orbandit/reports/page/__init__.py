@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import secrets
 from dataclasses import dataclass
 from importlib import import_module, resources
 from importlib.metadata import version
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orbandit.errors import InputError, MissingExtraError
+from orbandit.experiments.one_step import in_one_step
 from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart
 from orbandit.reports.palette import looks
 from orbandit.reports.scenes import SolidScene, scene_of
@@ -53,12 +53,8 @@ def write_page(summary: Summary, path: str | os.PathLike[str]) -> None:
         raise InputError(f"`path` must end in .html, but got {target.name!r}.")
     text = page(summary)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
+    with in_one_step(target, None) as temporary:
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def page(summary: Summary) -> str:

@@ -358,6 +358,25 @@ def layout_similarity(a, b, signed):
     return np.mean([[[np.exp(-((s * u - v) @ (s * u - v)) / 2) for s in signs] for v in b] for u in a])
 
 
+def layout_square(a, b, signed):
+    """The squared distance of the mean bumps of two layouts."""
+    own = layout_similarity(a, a, signed) + layout_similarity(b, b, signed)
+    return max(own - 2 * layout_similarity(a, b, signed), 0.0)
+
+
+def sorted_units(layout, signed):
+    """The units in the order of the dictionary, with a positive first coordinate if signs do not matter."""
+    units = [tuple(unit + 0.0) for unit in layout]
+    if signed:
+        units = [max(unit, tuple(-x + 0.0 for x in unit)) for unit in units]
+    return np.array(sorted(units))
+
+
+def mean_of_kernel(family, squares):
+    """The mean of a family over squared distances; of these themselves for the family None."""
+    return np.mean([q if family is None else radial(family, math.sqrt(q)) for q in squares])
+
+
 def radial(family, distance):
     """The families of kernels as they are written in books, as functions of the distance in length scales."""
     if family == "rbf":

@@ -8,7 +8,7 @@ import orbandit as ob
 from orbandit._kernels.assignment import block_distances
 from orbandit._kernels.chamber import LANES, fold_into_chamber
 from orbandit._kernels.cones import nonnegative_weights, onto_cone, onto_polytope
-from orbandit._kernels.images import image_distances
+from orbandit._kernels.images import image_distances, images_of
 from orbandit._kernels.neighbors import count_within, list_within
 from orbandit._kernels.procrustes import echelon_forms, nuclear_norm, orthogonal_distances
 from orbandit.meshes.neighbors import Cells
@@ -57,6 +57,18 @@ def test_image_distances(compiled):
     out = np.empty((3, 5))
     pick(image_distances, compiled)(images, b, out)
     np.testing.assert_allclose(out, naive.image_distances(images, b), atol=1e-14)
+
+
+@both
+def test_images_of(compiled):
+    rng = np.random.default_rng(3)
+    points, center, elements = rng.standard_normal((5, 3)), rng.standard_normal(3), rng.standard_normal((4, 3, 3))
+    out, alone = np.empty((5, 4, 3)), np.empty((1, 4, 3))
+    pick(images_of, compiled)(points, center, elements, out)
+    expected = [[center + element @ (point - center) for element in elements] for point in points]
+    np.testing.assert_allclose(out, expected, atol=1e-13)
+    pick(images_of, compiled)(points[2:3], center, elements, alone)
+    np.testing.assert_array_equal(alone[0], out[2])
 
 
 @both

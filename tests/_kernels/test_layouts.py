@@ -1,69 +1,168 @@
-"""Sums over pairs of units against their slow twin, compiled and as plain Python; derivatives against differences."""
+"""Means of kernels of layouts against slow twins, compiled and as plain Python; derivatives against differences."""
 
 import numpy as np
 import pytest
 
 import naive
-from orbandit._kernels.layouts import paired_similarities, similarities, similarities_along, similarities_and_slopes
+from orbandit._kernels import layouts
+from orbandit._kernels.layouts import Own, layout_means, paired_similarities, sort_units
+from orbandit._kernels.profiles import padded
+from orbandit.agents.gaussian.families import FAMILIES
 
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 signs = pytest.mark.parametrize("signed", [False, True], ids=["plain", "signed"])
 shapes = pytest.mark.parametrize(("units", "size"), [(1, 1), (2, 3), (4, 2)])
+families = pytest.mark.parametrize("family", [None, "matern32", "rbf"])
+SQUARE = 1.7
 
 
 def pick(kernel, compiled):
     return kernel if compiled else kernel.py_func
 
 
-def layouts(units, size):
+@pytest.fixture(autouse=True)
+def plain_helpers(request, monkeypatch):
+    """Let plain kernels call plain ones."""
+    if not request.node.callspec.params["compiled"]:
+        for name in dir(layouts):
+            if hasattr(getattr(layouts, name), "py_func"):
+                monkeypatch.setattr(layouts, name, getattr(layouts, name).py_func)
+
+
+def number(family):
+    return 0 if family is None else 1 + list(FAMILIES).index(family)
+
+
+def some_layouts(units, size):
+    """Return 4 points with 2 images each, and 3 others."""
     rng = np.random.default_rng(units)
-    a, b = rng.standard_normal((4, units, size)), rng.standard_normal((3, units, size))
-    b[0] = a[0]
+    a, b = rng.standard_normal((4, 2, units, size)), rng.standard_normal((3, units, size))
+    b[0] = a[0, 1]
     b[1] = 30.0  # far from all others
-    return a, b, np.ascontiguousarray(b.transpose(1, 2, 0))
+    return a, b
+
+
+def turned(b, signed, first=0, width=None):
+    """Return layouts with their number last, and the negatives of units if signs do not matter."""
+    n, units, size = b.shape
+    out = np.zeros((units, size, n if width is None else width))
+    out[:, :, first : first + n] = b.transpose(1, 2, 0)
+    return np.concatenate([out, -out]) if signed else out
+
+
+def means(compiled, family, a, b, signed, *, kinds=None, turns=None, lengths=None, is_symmetric=False):
+    """Return values, slopes and gradients, the latter only if there are kinds or turns."""
+    n, k, size = len(a), len(b), b.shape[2]
+    kinds, by_kinds = (np.zeros(size, dtype=np.int64), 0) if kinds is None else (kinds, kinds.max() + 1)
+    turns, lengths = (
+        np.empty((a.shape[1], 0, 0)) if turns is None else turns,
+        np.ones(size) if lengths is None else lengths,
+    )
+    second = turned(b, signed, 1, padded(k + 1))
+    own = Own(np.empty(second.shape[2]), np.empty((kinds.max() + 1, second.shape[2])), kinds)
+    paired_similarities(second[: b.shape[1]], second, kinds, own.values, own.slopes)
+    out, by_kind = np.full((n, k), np.nan), np.full((by_kinds, n, k), np.nan)
+    gradients = np.full((n, turns.shape[2], k), np.nan)
+    kernel = pick(layout_means, compiled)
+    kernel(number(family), SQUARE, a, second, own, turns, lengths, is_symmetric, out, by_kind, gradients)
+    return out, by_kind, gradients
+
+
+def expected(family, a, b, signed):
+    return np.array(
+        [
+            [naive.mean_of_kernel(family, [SQUARE * naive.layout_square(x, y, signed) for x in images]) for y in b]
+            for images in a
+        ]
+    )
+
+
+def kinds_of(size):
+    """Two kinds of places, if there are enough."""
+    return np.arange(size, dtype=np.int64) % 2
 
 
 @both
 @signs
 @shapes
-def test_similarities(units, size, signed, compiled):
-    a, b, turned = layouts(units, size)
-    expected = [[naive.layout_similarity(x, y, signed) for y in b] for x in a]
-    values, again, slopes = np.empty((4, 3)), np.empty((4, 3)), np.empty((size, 4, 3))
-    pick(similarities, compiled)(a, turned, signed, values)
-    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-25)
-    pick(similarities_and_slopes, compiled)(a, turned, signed, again, slopes)
-    np.testing.assert_allclose(again, expected, rtol=1e-12, atol=1e-25)
-    gradients = np.empty((4, units, size, 3))
-    pick(similarities_along, compiled)(a, turned, signed, again, gradients)
-    np.testing.assert_allclose(again, expected, rtol=1e-12, atol=1e-25)
-    own, own_slopes = np.empty(3), np.empty((size, 3))
-    pick(paired_similarities, compiled)(np.ascontiguousarray(a[:3].transpose(1, 2, 0)), turned, signed, own, own_slopes)
-    np.testing.assert_allclose(own, np.diag(values), rtol=1e-13)
-    np.testing.assert_allclose(own_slopes, np.diagonal(slopes[:, :3], axis1=1, axis2=2), rtol=1e-12, atol=1e-25)
+@families
+def test_values(units, size, signed, family, compiled):
+    a, b = some_layouts(units, size)
+    values, _, _ = means(compiled, family, a, b, signed)
+    np.testing.assert_allclose(values, expected(family, a, b, signed), rtol=1e-11, atol=1e-14)
+    np.testing.assert_array_equal(means(compiled, family, a, b, signed, kinds=kinds_of(size))[0], values)
+    np.testing.assert_array_equal(means(compiled, family, a, b, signed, turns=np.ones((2, units * size, 3)))[0], values)
 
 
 @both
 @signs
 @shapes
-def test_derivatives(units, size, signed, compiled):
-    a, b, turned = layouts(units, size)
-    values, slopes, gradients = np.empty((4, 3)), np.empty((size, 4, 3)), np.empty((4, units, size, 3))
-    pick(similarities_and_slopes, compiled)(a, turned, signed, values, slopes)
-    pick(similarities_along, compiled)(a, turned, signed, values, gradients)
+def test_a_layout_is_at_no_distance_from_itself(units, size, signed, compiled):
+    x = np.random.default_rng(size).standard_normal((20, units, size))
+    values, _, _ = means(compiled, None, x[:, None].copy(), x, signed)
+    assert (np.diag(values) == 0.0).all()
+
+
+@both
+@signs
+@shapes
+@families
+def test_derivatives(units, size, signed, family, compiled):
+    a, b = some_layouts(units, size)
+    kinds, lengths = kinds_of(size), np.linspace(0.5, 2.0, size)
+    turns = np.random.default_rng(1).standard_normal((2, units * size, 2))
+    _, slopes, gradients = means(compiled, family, a, b, signed, kinds=kinds, turns=turns, lengths=lengths)
     h = 1e-5
-    for c in range(size):
-        stretch = np.ones(size)
-        stretch[c] = np.exp(h)
+    for kind in range(len(slopes)):
+        stretch = np.exp(h * (kinds == kind))
+        high, low = (expected(family, a * s, b * s, signed) for s in (1 / stretch, stretch))
+        np.testing.assert_allclose(slopes[kind], (high - low) / (2 * h), atol=1e-8)
+    for d in range(2):
+        step = h * turns[:, :, d].reshape(2, units, size) / lengths
+        high, low = (expected(family, a + s, b, signed) for s in (step, -step))
+        np.testing.assert_allclose(gradients[:, d], (high - low) / (2 * h), atol=1e-8)
+
+
+@both
+@signs
+def test_half_of_a_symmetric_matrix(signed, compiled):
+    x, kinds = np.random.default_rng(2).standard_normal((11, 3, 2)), np.zeros(2, dtype=np.int64)
+    a = np.stack([x, x @ np.diag([1.0, -1.0])], axis=1)  # a group of two
+    whole = means(compiled, "matern32", a, x, signed, kinds=kinds)
+    half = means(compiled, "matern32", a, x, signed, kinds=kinds, is_symmetric=True)
+    for one, two in zip(whole, half, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-14)
+    np.testing.assert_array_equal(half[0], half[0].T)
+
+
+@both
+@signs
+@shapes
+def test_paired_similarities(units, size, signed, compiled):
+    a, b = some_layouts(units, size)
+    x, kinds = a[:3, 0].copy(), kinds_of(size)
+    values, slopes = np.empty(3), np.empty((kinds.max() + 1, 3))
+    pick(paired_similarities, compiled)(turned(x, False), turned(b, signed), kinds, values, slopes)
+    pairs = list(zip(x, b, strict=True))
+    np.testing.assert_allclose(
+        values, [naive.layout_similarity(u, v, signed) for u, v in pairs], rtol=1e-12, atol=1e-25
+    )
+    h = 1e-5
+    for kind in range(len(slopes)):
+        stretch = np.exp(h * (kinds == kind))
         high, low = (
-            np.array([[naive.layout_similarity(x * s, y * s, signed) for y in b] for x in a])
-            for s in (1 / stretch, stretch)
+            np.array([naive.layout_similarity(u * s, v * s, signed) for u, v in pairs]) for s in (1 / stretch, stretch)
         )
-        np.testing.assert_allclose(slopes[c], (high - low) / (2 * h), atol=1e-9)
-        for i in range(units):
-            step = np.zeros((units, size))
-            step[i, c] = h
-            high, low = (
-                np.array([[naive.layout_similarity(x + s, y, signed) for y in b] for x in a]) for s in (step, -step)
-            )
-            np.testing.assert_allclose(gradients[:, i, c], (high - low) / (2 * h), atol=1e-9)
+        np.testing.assert_allclose(slopes[kind], (high - low) / (2 * h), atol=1e-9)
+
+
+@both
+@signs
+@shapes
+def test_sort_units(units, size, signed, compiled):
+    some = np.random.default_rng(units).integers(-2, 3, (40, units, size)).astype(float)  # with ties and zeros
+    some[0] = -0.0
+    expected = np.array([naive.sorted_units(x, signed) for x in some])
+    pick(sort_units, compiled)(some, signed)
+    np.testing.assert_array_equal(some, expected)
+    assert not np.signbit(some[some == 0.0]).any()

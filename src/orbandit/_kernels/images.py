@@ -1,4 +1,4 @@
-"""Orbit distances under a group whose elements are few enough to list."""
+"""Images under a group whose elements are few enough to list, and orbit distances."""
 
 import numpy as np
 
@@ -19,3 +19,19 @@ def image_distances(images: FloatArray, b: FloatArray, out: FloatArray) -> None:
                     total += difference * difference
                 least = min(least, total)
             out[p, q] = np.sqrt(least)
+
+
+@compiled
+def images_of(points: FloatArray, center: FloatArray, elements: FloatArray, out: FloatArray) -> None:
+    """Write the images of (m, d) points under (order, d, d) matrices about a centre into `out`, (m, order, d).
+
+    Each is worked out by itself, so that it is the same to the last bit whatever comes with it.
+    """
+    m, order, d = out.shape
+    for p in range(m):
+        for g in range(order):
+            for i in range(d):
+                total = 0.0
+                for j in range(d):
+                    total += elements[g, i, j] * (points[p, j] - center[j])
+                out[p, g, i] = total + center[i]

@@ -8,8 +8,10 @@ import pytest
 import cases
 import naive
 import orbandit as ob
+from orbandit.agents.gaussian import base
+from orbandit.agents.gaussian.averaged import Averaged
 from orbandit.agents.gaussian.families import FAMILIES
-from orbandit.agents.gaussian.quotient_kernel import MOST, quotient_kernel, scale_classes
+from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, quotient_kernel, scale_classes
 
 G, S = ob.groups, ob.spaces
 
@@ -205,13 +207,71 @@ def test_gradients_within_the_domain_and_out_of_it_agree():
     np.testing.assert_allclose(np.linalg.norm(one[1], axis=1), np.linalg.norm(two[1], axis=1), atol=1e-12)
 
 
+@every_group
+def test_no_points_at_all(name):
+    group, space, kernel, lengths = setting(name)
+    none, some = kernel.features(np.empty((0, group.dim))), kernel.features(space.sample(2, 18))
+    assert none.shape == (0, kernel.width)
+    assert kernel.cross(none, some, lengths).shape == (0, 2)
+    assert kernel.cross(some, none, lengths).shape == (2, 0)
+    assert kernel.cross(none, none, lengths).shape == (0, 0)
+    assert kernel.diagonal(none, lengths).shape == (0,)
+    assert [each.shape for each in kernel.cross_and_slopes(none, some, lengths)] == [(0, 2), (kernel.n_scales, 0, 2)]
+    along = kernel.along_many(np.empty((0, group.dim)), some, lengths)
+    assert [each.shape for each in along] == [(0, 2), (0, 2, group.dim)]
+
+
+@every_group
+def test_features_do_not_depend_on_what_comes_with_them(name):
+    _, space, kernel, _ = setting(name)
+    points = space.sample(5, 18)
+    whole = kernel.features(points)
+    for i in range(5):
+        np.testing.assert_array_equal(kernel.features(points[i : i + 1])[0], whole[i])
+
+
+@every_group
+@every_family
+def test_features_with_themselves(name, family):
+    _, space, kernel, lengths = setting(name, family)
+    a = kernel.features(space.sample(11, 18))
+    twice = kernel.cross_and_slopes(a, a, lengths)
+    apart = kernel.cross_and_slopes(a, a.copy(), lengths)
+    values = kernel.cross(a, a, lengths)
+    np.testing.assert_allclose(values, kernel.cross(a, a.copy(), lengths), atol=1e-5 if family == "matern12" else 1e-10)
+    for one, two in zip(twice, apart, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5 if family == "matern12" else 1e-10)
+
+
+@pytest.mark.parametrize("name", [name for name in GROUPS if isinstance(setting(name)[2], Averaged)])
+@every_family
+def test_means_over_images_are_those_of_a_list(name, family):
+    _, space, kernel, lengths = setting(name, family)
+    inner, a, b = kernel._inner, kernel.features(space.sample(5, 18)), kernel.features(space.sample(4, 19))
+    images, first, points = a.reshape(5, -1, inner.width), b[:, : inner.width], space.sample(3, 20)
+    listed = QuotientKernel.means(inner, images, first, lengths, False)
+    np.testing.assert_allclose(kernel.cross(a, b, lengths), listed, atol=1e-12)
+    np.testing.assert_allclose(kernel.cross(b, a, lengths), listed.T, atol=1e-7 if family == "matern12" else 1e-12)
+    two = QuotientKernel.means_and_slopes(inner, images, first, lengths, False)
+    for one, other in zip(kernel.cross_and_slopes(a, b, lengths), two, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-11)
+    (turns, _), moved = kernel._turns(space.dim), kernel._images(points)
+    two = QuotientKernel.means_along(inner, moved, turns, first, lengths)
+    for one, other in zip(kernel.along_many(points, b, lengths), two, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
+
+
 def test_many_elements_are_averaged_in_steps(monkeypatch):
-    _, space, kernel, lengths = setting("icosahedral rotations")
+    parts = G.Product(G.BlockPermutation(2, 2), G.SignFlips(2))
+    group = G.Joint(parts, G.Product(G.Diagonal(G.Dihedral(5), 2), G.Trivial(2)))
+    space = S.Ball(6)
+    kernel = quotient_kernel(space, group)
+    lengths = 0.3 * kernel.unit
     a, b = kernel.features(space.sample(5, 18)), kernel.features(space.sample(4, 19))
     points = space.sample(2, 20)
     whole = kernel.cross(a, b, lengths), kernel.paired(a[:4], b, lengths), *kernel.cross_and_slopes(a, b, lengths)
     whole += kernel.along_many(points, b, lengths)
-    monkeypatch.setattr("orbandit.agents.gaussian.averaged.CHUNK", 50)
+    monkeypatch.setattr(base, "CHUNK", 50)
     parts = kernel.cross(a, b, lengths), kernel.paired(a[:4], b, lengths), *kernel.cross_and_slopes(a, b, lengths)
     parts += kernel.along_many(points, b, lengths)
     for one, two in zip(whole, parts, strict=True):

@@ -6,10 +6,15 @@ length scales commutes with the group.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import accumulate
 
 import numpy as np
 
 from orbandit._checks import Array
+
+CHUNK = 1_000_000
+"""About how many values of images are computed at a time, where their mean is not compiled."""
 
 
 class QuotientKernel(ABC):
@@ -73,13 +78,52 @@ class QuotientKernel(ABC):
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return what `along` does for each of (m, dim) points: (m, n) and (m, n, dim)."""
 
+    @abstractmethod
     def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the prior variances of (m, dim) points, (m,), and their gradients by the point, (m, dim)."""
-        features = self.features(points)
-        pairs = [self.along(x, f[None], lengths) for x, f in zip(points, features, strict=True)]
-        values = np.array([value[0] for value, _ in pairs])
-        gradients = np.array([2 * gradient[0] for _, gradient in pairs])  # k(x, y) = k(y, x)
-        return values, gradients.reshape(points.shape)
+
+    def means(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
+        """Return the mean of `cross` over images, (m, len(b)), for features (m, h, p) of h images of each of m points.
+
+        If told that the result is symmetric, half of it may be worked out.
+        """
+        m, h, p = images.shape
+        total = np.zeros((m, len(b)))
+        for some in _steps(h, total.size):
+            values = self.cross(images[:, some].reshape(-1, p), b, lengths)
+            total += values.reshape(m, some.stop - some.start, len(b)).sum(axis=1)
+        return np.asarray(total / h)
+
+    def means_and_slopes(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> tuple[Array, Array]:
+        """Return the means over images of what `cross_and_slopes` returns."""
+        m, h, p = images.shape
+        total, totals = np.zeros((m, len(b))), np.zeros((len(lengths), m, len(b)))
+        for some in _steps(h, totals.size):
+            values, slopes = self.cross_and_slopes(images[:, some].reshape(-1, p), b, lengths)
+            shape = m, some.stop - some.start, len(b)
+            total += values.reshape(shape).sum(axis=1)
+            totals += slopes.reshape(len(lengths), *shape).sum(axis=2)
+        return total / h, totals / h
+
+    def means_along(self, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the mean over (m, h, dim) images of the kernel, (m, n), and its gradients by points, (m, n, dim).
+
+        The h images of a point follow it when it moves, by matrices (h, dim, dim).
+        """
+        m, h, d = images.shape
+        total, totals = np.zeros((m, len(b))), np.zeros((m, len(b), d))
+        for some in _steps(h, totals.size):
+            values, gradients = self.along_many(images[:, some].reshape(-1, d), b, lengths)
+            shape = m, some.stop - some.start, len(b)
+            total += values.reshape(shape).sum(axis=1)
+            totals += (gradients.reshape(*shape, d) @ turns[some]).sum(axis=1)
+        return total / h, totals / h
+
+
+def _steps(images: int, size: int) -> Iterator[slice]:
+    """Yield ranges of images, given how many values there are for each."""
+    step = max(1, CHUNK // max(1, size))
+    return (slice(start, min(start + step, images)) for start in range(0, images, step))
 
 
 class Metric(ABC):
@@ -109,3 +153,60 @@ class Metric(ABC):
     @abstractmethod
     def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return q between (m, dim) points and features b, (m, n), and its gradients by the points, (m, n, dim)."""
+
+
+class CompiledMetric(Metric):
+    """A squared distance q with compiled loops for kernels k(q): values, and means over images without room for each.
+
+    The families of kernels are numbered as in `_kernels/profiles.py`.
+    """
+
+    @abstractmethod
+    def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
+        """Return the mean of k(q) over images, as `QuotientKernel.means` does."""
+
+    @abstractmethod
+    def means_and_slopes(
+        self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
+    ) -> tuple[Array, Array]:
+        """Return means and slopes, as `QuotientKernel.means_and_slopes` does."""
+
+    @abstractmethod
+    def means_along(self, family: int, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return means and gradients, as `QuotientKernel.means_along` does."""
+
+    def squared(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return q at all pairs."""
+        return self.means(PLAIN, a[:, None], b, lengths, is_same(a, b))
+
+    def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q and its slopes."""
+        return self.means_and_slopes(PLAIN, a[:, None], b, lengths, is_same(a, b))
+
+    def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q and its gradients."""
+        return self.means_along(PLAIN, points[:, None], np.eye(points.shape[1])[None], b, lengths)
+
+
+PLAIN = 0
+"""The number of the family k(q) = q."""
+
+
+def is_same(a: Array, b: Array) -> bool:
+    """Tell whether two arrays are one, so that a kernel's values at all pairs are a symmetric matrix."""
+    return a is b or (
+        a.shape == b.shape
+        and a.strides == b.strides
+        and bool(a.__array_interface__["data"] == b.__array_interface__["data"])
+    )
+
+
+def side_by_side(widths: list[int]) -> list[slice]:
+    """Return where the features of parts are among those of all, given how many each has.
+
+    Examples
+    --------
+    >>> side_by_side([2, 3])
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    return [slice(end - width, end) for width, end in zip(widths, accumulate(widths), strict=True)]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import Metric
+from orbandit.agents.gaussian.base import CompiledMetric
 from orbandit.groups import Diagonal, Group, Orthogonal, Product, SignedPermutation, SignFlips, Symmetric, Trivial
 from orbandit.groups.blocks import BlockGroup
 from orbandit.groups.reflection import ReflectionGroup
@@ -20,7 +20,7 @@ from orbandit.groups.reflection import ReflectionGroup
 Index = npt.NDArray[np.intp]
 
 
-class Euclidean(Metric):
+class Euclidean(CompiledMetric):
     """The squared distance of features, each in its own length.
 
     Parameters
@@ -45,39 +45,57 @@ class Euclidean(Metric):
         """Return the features of the coordinates seen, about the centre."""
         return self._image(points[:, self._columns] - self._center)
 
-    def squared(self, a: Array, b: Array, lengths: Array) -> Array:
-        """Return the squared distances; as sums of squared differences, without cancellation."""
-        from scipy.spatial.distance import cdist
-
-        scale = np.sqrt(self._weights(lengths))
-        return np.asarray(cdist(a * scale, b * scale, "sqeuclidean"))
-
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the squared distances of pairs."""
         return np.asarray((a - b) ** 2 @ self._weights(lengths))
 
-    def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the squared distances, with a part for each length scale."""
-        from scipy.spatial.distance import cdist
+    def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
+        """Return the means of k(q); as sums of squared differences, without cancellation."""
+        (m, h, p), n = images.shape, len(b)
+        none = np.empty((1, h, p, 0)), np.empty((0, m, n)), np.empty((m, 0, n))
+        return self._worked_out(family, images, none[0], b, lengths, is_symmetric, none[1], none[2])
 
-        weights = self._weights(lengths)
-        slopes = np.zeros((len(lengths), len(a), len(b)))
-        for scale, exponents in enumerate(self._exponents.T):
-            own = np.flatnonzero(exponents)
-            if len(own):
-                root = np.sqrt(weights[own] * exponents[own])
-                slopes[scale] = cdist(a[:, own] * root, b[:, own] * root, "sqeuclidean")
-        squared = slopes.sum(axis=0) / 2  # each feature has exponents that add up to 2
-        return squared, np.negative(slopes, out=slopes)
+    def means_and_slopes(
+        self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
+    ) -> tuple[Array, Array]:
+        """Return means and slopes."""
+        (m, h, p), n = images.shape, len(b)
+        slopes, none = np.empty((len(lengths), m, n)), (np.empty((1, h, p, 0)), np.empty((m, 0, n)))
+        return self._worked_out(family, images, none[0], b, lengths, is_symmetric, slopes, none[1]), slopes
 
-    def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return squared distances and 2 (f(x) - f(y)) W f'(x)."""
-        seen, jacobians = self._image_and_jacobians(points[:, self._columns] - self._center)
-        gaps = seen[:, None] - b
-        weighted = gaps * self._weights(lengths)
-        gradients = np.zeros((len(points), len(b), points.shape[1]))
-        gradients[:, :, self._columns] = 2 * (weighted if jacobians is None else weighted @ jacobians)
-        return np.einsum("mnp,mnp->mn", gaps, weighted), gradients
+    def means_along(self, family: int, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return means, and gradients by the derivatives f'(x) of features."""
+        (m, h, d), n, seen = images.shape, len(b), len(self._columns)
+        offsets = images[:, :, self._columns] - self._center
+        features, jacobians = self._image_and_jacobians(offsets.reshape(m * h, seen))
+        by_point = turns[None, :, self._columns]
+        if jacobians is not None:
+            by_point = jacobians.reshape(m, h, self.width, seen) @ by_point
+        features, gradients = features.reshape(m, h, self.width), np.empty((m, d, n))
+        values = self._worked_out(family, features, by_point, b, lengths, False, np.empty((0, m, n)), gradients)
+        return values, gradients.transpose(0, 2, 1)
+
+    def _worked_out(
+        self,
+        family: int,
+        images: Array,
+        turns: Array,
+        b: Array,
+        lengths: Array,
+        is_symmetric: bool,
+        slopes: Array,
+        gradients: Array,
+    ) -> Array:
+        """Return the means, and write derivatives where there is room for them."""
+        from orbandit._kernels.profiles import padded
+        from orbandit._kernels.squares import square_means
+
+        scale, out = np.sqrt(self._weights(lengths)), np.empty((len(images), len(b)))
+        turned = np.zeros((self.width, padded(len(b))))
+        turned[:, : len(b)] = (b * scale).T
+        scaled, by_point = np.ascontiguousarray(images * scale), np.ascontiguousarray(scale[:, None] * turns)
+        square_means(family, scaled, turned, self._exponents, by_point, is_symmetric, out, slopes, gradients)
+        return out
 
     def _weights(self, lengths: Array) -> Array:
         return np.asarray(np.exp(-self._exponents @ np.log(lengths)))
@@ -165,7 +183,7 @@ class Gram(Euclidean):
         jacobians[:, rows, :, self._left] += np.moveaxis(matrices[:, :, self._right], 2, 0)
         jacobians[:, rows, :, self._right] += np.moveaxis(matrices[:, :, self._left], 2, 0)
         jacobians *= self._factors[:, None, None]
-        return self._image(offsets), jacobians.reshape(len(offsets), self.width, -1)
+        return self._image(offsets), jacobians.reshape(len(offsets), self.width, offsets.shape[1])
 
 
 def folding_elements(group: Group, offsets: Array) -> Array:

@@ -24,7 +24,7 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import Metric
+from orbandit.agents.gaussian.base import CompiledMetric
 from orbandit.agents.gaussian.euclidean import Index
 from orbandit.groups.blocks import BlockGroup
 
@@ -39,7 +39,7 @@ orbit-averaged kernel, too. The likeliest lengths were 0.2 to 1.6 widths of the 
 
 
 @final
-class Layouts(Metric):
+class Layouts(CompiledMetric):
     """The squared distance of mean bumps.
 
     Parameters
@@ -53,9 +53,11 @@ class Layouts(Metric):
     """
 
     def __init__(self, group: BlockGroup, columns: Index, center: Array, classes: Index) -> None:
-        self._group, self._columns, self._center = group, columns, center
+        self._columns, self._center = columns, center
         self._units, self._size, self._signed = group.blocks, group.size, group._signed
         self._places = classes[: self._size]
+        self._own_classes, kinds = np.unique(self._places, return_inverse=True)
+        self._kinds = kinds.astype(np.int64)
         self._squared_scale = (self._units * WIDTH) ** 2 * (2 if self._signed else 1)
 
     @property
@@ -65,73 +67,83 @@ class Layouts(Metric):
 
     def features(self, points: Array) -> Array:
         """Return the units, sorted: equal layouts have equal features, and a distance of 0 without rounding."""
-        return self._group._fold(points[:, self._columns] - self._center)
+        from orbandit._kernels.layouts import sort_units
 
-    def squared(self, a: Array, b: Array, lengths: Array) -> Array:
-        """Return q at all pairs."""
-        from orbandit._kernels.layouts import similarities
-
-        out = np.empty((len(a), len(b)))
-        similarities(self._layouts(a, lengths), self._turned(b, lengths), self._signed, out)
-        own, other = self._own(a, lengths)[0], self._own(b, lengths)[0]
-        return self._discrepancy(own[:, None] + other, out)
+        offsets = np.ascontiguousarray(points[:, self._columns] - self._center)
+        sort_units(offsets.reshape(len(offsets), self._units, self._size), self._signed)
+        return offsets
 
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q of the i-th with the i-th."""
-        shared = self._paired(a, b, lengths)[0]
-        return self._discrepancy(self._own(a, lengths)[0] + self._own(b, lengths)[0], shared)
+        one, two = self._turned(a, lengths, len(a)), self._turned(b, lengths, len(b))
+        (own, _), (other, _), (shared, _) = self._similar(one, one), self._similar(two, two), self._similar(one, two)
+        return np.asarray(self._squared_scale * np.maximum(own + other - 2 * shared, 0.0))
 
-    def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return q and its slopes."""
-        from orbandit._kernels.layouts import similarities_and_slopes
+    def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
+        """Return the means of k(q)."""
+        layouts, (m, h, _), n = self._layouts(images, lengths), images.shape, len(b)
+        none = np.empty((h, 0, 0)), np.empty((0, m, n)), np.empty((m, 0, n))
+        return self._worked_out(family, layouts, none[0], b, lengths, is_symmetric, none[1], none[2])
 
-        out, by_place = np.empty((len(a), len(b))), np.empty((self._size, len(a), len(b)))
-        left, right = self._layouts(a, lengths), self._turned(b, lengths)
-        similarities_and_slopes(left, right, self._signed, out, by_place)
-        (own, own_slopes), (other, other_slopes) = self._own(a, lengths), self._own(b, lengths)
-        by_place = self._squared_scale * (own_slopes[:, :, None] + other_slopes[:, None, :] - 2 * by_place)
-        slopes = np.zeros((len(lengths), len(a), len(b)))
-        np.add.at(slopes, self._places, by_place)
-        return self._discrepancy(own[:, None] + other, out), slopes
+    def means_and_slopes(
+        self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
+    ) -> tuple[Array, Array]:
+        """Return means and slopes."""
+        layouts, (m, h, _), n = self._layouts(images, lengths), images.shape, len(b)
+        by_kind, none = np.empty((len(self._own_classes), m, n)), (np.empty((h, 0, 0)), np.empty((m, 0, n)))
+        values = self._worked_out(family, layouts, none[0], b, lengths, is_symmetric, by_kind, none[1])
+        if len(by_kind) == len(lengths):
+            return values, by_kind
+        slopes = np.zeros((len(lengths), m, n))
+        slopes[self._own_classes] = by_kind
+        return values, slopes
 
-    def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return q and its gradients; the order of units does not matter, so that points are not sorted."""
-        from orbandit._kernels.layouts import similarities_along
+    def means_along(self, family: int, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return means and gradients; the order of units does not matter, so that images are not sorted."""
+        (m, _, d), n = images.shape, len(b)
+        layouts = self._layouts(images[:, :, self._columns] - self._center, lengths)
+        own, gradients = np.ascontiguousarray(turns[:, self._columns]), np.empty((m, d, n))
+        values = self._worked_out(family, layouts, own, b, lengths, False, np.empty((0, m, n)), gradients)
+        return values, gradients.transpose(0, 2, 1)
 
-        a = points[:, self._columns] - self._center
-        layouts, m = self._layouts(a, lengths), len(points)
-        out, shared = np.empty((m, len(b))), np.empty((m, self._units, self._size, len(b)))
-        similarities_along(layouts, self._turned(b, lengths), self._signed, out, shared)
-        own, inner = np.empty((m, 1)), np.empty((m, self._units, self._size, 1))
-        for i in range(m):  # each with itself: the gradient of S(X, X) is twice that by its first argument
-            single = layouts[i : i + 1]
-            similarities_along(single, _last_first(single), self._signed, own[i : i + 1], inner[i : i + 1])
-        scaled = 2 * self._squared_scale * (inner - shared) / (WIDTH * lengths[self._places])[:, None]
-        gradients = np.zeros((m, len(b), points.shape[1]))
-        gradients[:, :, self._columns] = scaled.reshape(m, self.width, len(b)).transpose(0, 2, 1)
-        return self._discrepancy(own + self._own(b, lengths)[0], out), gradients
+    def _worked_out(
+        self,
+        family: int,
+        layouts: Array,
+        turns: Array,
+        b: Array,
+        lengths: Array,
+        is_symmetric: bool,
+        by_kind: Array,
+        gradients: Array,
+    ) -> Array:
+        """Return the means, and write derivatives where there is room for them."""
+        from orbandit._kernels.layouts import Own, layout_means
+        from orbandit._kernels.profiles import padded
 
-    def _discrepancy(self, own: Array, shared: Array) -> Array:
-        return np.asarray(self._squared_scale * np.maximum(own - 2 * shared, 0.0))
+        turned, out = self._turned(b, lengths, padded(len(b) + 1), 1), np.empty((len(layouts), len(b)))
+        own, square = Own(*self._similar(turned, turned), self._kinds), self._squared_scale
+        scaled = WIDTH * lengths[self._places]
+        layout_means(family, square, layouts, turned, own, turns, scaled, is_symmetric, out, by_kind, gradients)
+        return out
 
     def _layouts(self, a: Array, lengths: Array) -> Array:
-        """Write features as layouts (n, units, size), in standard deviations of a bump."""
-        return np.asarray(a.reshape(-1, self._units, self._size) / (WIDTH * lengths[self._places]))
+        """Write features (..., p) as layouts (..., units, size), in standard deviations of a bump."""
+        shape = (*a.shape[:-1], self._units, self._size)
+        return np.ascontiguousarray(a.reshape(shape) / (WIDTH * lengths[self._places]))
 
-    def _turned(self, a: Array, lengths: Array) -> Array:
-        return _last_first(self._layouts(a, lengths))
+    def _turned(self, a: Array, lengths: Array, width: int, first: int = 0) -> Array:
+        """Return layouts with their number last, (units, size, width), and the negatives of units if those count."""
+        turned = np.zeros(((2 if self._signed else 1) * self._units, self._size, width))
+        turned[: self._units, :, first : first + len(a)] = self._layouts(a, lengths).transpose(1, 2, 0)
+        if self._signed:
+            turned[self._units :] = -turned[: self._units]
+        return turned
 
-    def _own(self, a: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return S(X, X) and its slopes by place."""
-        return self._paired(a, a, lengths)
-
-    def _paired(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def _similar(self, one: Array, two: Array) -> tuple[Array, Array]:
+        """Return S of the i-th with the i-th, and its slopes by kind."""
         from orbandit._kernels.layouts import paired_similarities
 
-        out, slopes = np.empty(len(a)), np.empty((self._size, len(a)))
-        paired_similarities(self._turned(a, lengths), self._turned(b, lengths), self._signed, out, slopes)
+        out, slopes = np.empty(one.shape[2]), np.empty((len(self._own_classes), one.shape[2]))
+        paired_similarities(one[: self._units], two, self._kinds, out, slopes)
         return out, slopes
-
-
-def _last_first(layouts: Array) -> Array:
-    return np.ascontiguousarray(layouts.transpose(1, 2, 0))

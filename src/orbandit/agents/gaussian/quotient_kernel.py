@@ -27,7 +27,7 @@ from orbandit.agents.gaussian.base import Metric, QuotientKernel
 from orbandit.agents.gaussian.euclidean import Folded, Gram, Index
 from orbandit.agents.gaussian.families import Family, family_named
 from orbandit.agents.gaussian.layouts import Layouts
-from orbandit.agents.gaussian.radial import Radial, Sum
+from orbandit.agents.gaussian.radial import Sum, radial
 from orbandit.errors import GroupTooLargeError
 from orbandit.groups import Diagonal, Group, Joint, Orthogonal, Product, Trivial
 from orbandit.groups.base import check_fit
@@ -189,4 +189,4 @@ def _too_large(group: Group, why: str) -> GroupTooLargeError:
 
 
 def _as_kernel(part: Metric | QuotientKernel, setting: _Setting) -> QuotientKernel:
-    return Radial(setting.unit, part, setting.family) if isinstance(part, Metric) else part
+    return radial(setting.unit, part, setting.family) if isinstance(part, Metric) else part

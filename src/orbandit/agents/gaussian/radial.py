@@ -1,18 +1,26 @@
 """Radial: a family of kernels applied to a squared distance of orbits, k(x, y) = k(q(x, y))."""
 
-from itertools import accumulate
 from typing import final
 
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import Metric, QuotientKernel
-from orbandit.agents.gaussian.families import Family
+from orbandit.agents.gaussian.base import CompiledMetric, Metric, QuotientKernel, is_same, side_by_side
+from orbandit.agents.gaussian.families import FAMILIES, Family
 
 
-@final
 class Radial(QuotientKernel):
-    """A function of a squared Hilbert distance; all prior variances are 1."""
+    """A function of a squared Hilbert distance; all prior variances are 1.
+
+    Parameters
+    ----------
+    unit : (n_scales,) array
+        The width of the space in the coordinates of each class.
+    metric : Metric
+        The squared distance.
+    family : Family
+        The function.
+    """
 
     def __init__(self, unit: Array, metric: Metric, family: Family) -> None:
         super().__init__(unit)
@@ -27,10 +35,6 @@ class Radial(QuotientKernel):
         """Return the metric's features."""
         return self._metric.features(points)
 
-    def cross(self, a: Array, b: Array, lengths: Array) -> Array:
-        """Return the family's value at each squared distance."""
-        return self._family.value(self._metric.squared(a, b, lengths))
-
     def paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the family's value at each squared distance."""
         return self._family.value(self._metric.squared_paired(a, b, lengths))
@@ -38,6 +42,19 @@ class Radial(QuotientKernel):
     def diagonal(self, a: Array, lengths: Array) -> Array:
         """Return ones."""
         return np.ones(len(a))
+
+    def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return ones and zeros."""
+        return np.ones(len(points)), np.zeros(points.shape)
+
+
+@final
+class Chained(Radial):
+    """The family after the metric, array by array."""
+
+    def cross(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return the family's value at each squared distance."""
+        return self._family.value(self._metric.squared(a, b, lengths))
 
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `cross` and its derivatives by the chain rule."""
@@ -53,9 +70,40 @@ class Radial(QuotientKernel):
         gradients *= by_q[:, :, None]
         return values, gradients
 
-    def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return ones and zeros."""
-        return np.ones(len(points)), np.zeros(points.shape)
+
+@final
+class Fused(Radial):
+    """The family within the loops of a compiled metric, over the images of a point or the point alone."""
+
+    _metric: CompiledMetric
+
+    def __init__(self, unit: Array, metric: CompiledMetric, family: Family) -> None:
+        super().__init__(unit, metric, family)
+        self._number = 1 + list(FAMILIES.values()).index(family)
+
+    def cross(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return the values at all pairs."""
+        return self.means(a[:, None], b, lengths, is_same(a, b))
+
+    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return `cross` and its derivatives."""
+        return self.means_and_slopes(a[:, None], b, lengths, is_same(a, b))
+
+    def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return values and gradients."""
+        return self.means_along(points[:, None], np.eye(points.shape[1])[None], b, lengths)
+
+    def means(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
+        """Return the means over images."""
+        return self._metric.means(self._number, images, b, lengths, is_symmetric)
+
+    def means_and_slopes(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> tuple[Array, Array]:
+        """Return the means over images, and their derivatives."""
+        return self._metric.means_and_slopes(self._number, images, b, lengths, is_symmetric)
+
+    def means_along(self, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the means over images, and their gradients."""
+        return self._metric.means_along(self._number, images, turns, b, lengths)
 
 
 @final
@@ -63,14 +111,12 @@ class Sum(Metric):
     """The sum of squared distances of parts, each of which sees its own coordinates of a point."""
 
     def __init__(self, parts: list[Metric]) -> None:
-        self._parts = parts
-        ends = list(accumulate(part.width for part in parts))
-        self._slices = [slice(end - part.width, end) for part, end in zip(parts, ends, strict=True)]
+        self._parts, self._slices = parts, side_by_side([part.width for part in parts])
 
     @property
     def width(self) -> int:
         """Sum of the parts' widths."""
-        return self._slices[-1].stop
+        return int(self._slices[-1].stop)
 
     def features(self, points: Array) -> Array:
         """Return the parts' features side by side."""
@@ -100,3 +146,10 @@ class Sum(Metric):
 def _added(pairs: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     first, second = zip(*pairs, strict=True)
     return np.asarray(sum(first)), np.asarray(sum(second))
+
+
+def radial(unit: Array, metric: Metric, family: Family) -> Radial:
+    """Return a family of a metric, compiled if that is."""
+    if isinstance(metric, CompiledMetric):
+        return Fused(unit, metric, family)
+    return Chained(unit, metric, family)

@@ -1,0 +1,72 @@
+"""Means over images of kernels of a sum of squares of features, each in its own length.
+
+    q(x, y) = sum_j (f_j(x) - f_j(y))^2,     k(x, y) = mean over images x' of x of family(q(x', y)).
+
+The features of the first points are (n, h, p), with h images of each; those of the second ones come with their number
+last, (p, width), padded, so that loops over them become vector instructions.
+"""
+
+import numpy as np
+
+from orbandit._kernels.compiled import FloatArray, compiled
+from orbandit._kernels.profiles import carry, padded, profile, write_mean
+
+
+@compiled
+def square_means(
+    family: int,
+    a: FloatArray,
+    b: FloatArray,
+    exponents: FloatArray,
+    turns: FloatArray,
+    is_symmetric: bool,
+    out: FloatArray,
+    by_scale: FloatArray,
+    gradients: FloatArray,
+) -> None:
+    """Write k at all pairs into `out`, (n, k), and its derivatives where there is room for them.
+
+    Those by the logarithms of s length scales go to `by_scale`, (s, n, k): the square of feature j is proportional to
+    prod_c lengths_c^-e_jc, for the (p, s) exponents e_jc. The gradients by d coordinates of the first points go to
+    `gradients`, (n, d, k); `turns` has the derivatives of features by these coordinates, (n, h, p, d), or
+    (1, h, p, d) if they are the same for all points. If values are symmetric, half of them are worked out, without
+    gradients.
+    """
+    n, h, p = a.shape
+    s, d = len(by_scale), gradients.shape[1]
+    rows, gaps = np.empty((4, b.shape[1])), np.empty((p, b.shape[1]))
+    q, values, slopes, total = rows[0], rows[1], rows[2], rows[3]
+    scales, moves = np.empty((s, b.shape[1])), np.empty((d, b.shape[1]))
+    for row in range(n):
+        columns = row + 1 if is_symmetric else out.shape[1]
+        width = padded(columns)
+        total[:] = 0.0
+        scales[:] = 0.0
+        moves[:] = 0.0
+        for image in range(h):
+            q[:] = 0.0
+            for j in range(p):
+                place = a[row, image, j]
+                for col in range(width):
+                    gap = place - b[j, col]
+                    gaps[j, col] = gap
+                    q[col] += gap * gap
+            profile(family, q, width, values, slopes)
+            for col in range(width):
+                total[col] += values[col]
+            for j in range(p):
+                for scale in range(s):
+                    exponent = exponents[j, scale]
+                    if exponent != 0.0:
+                        for col in range(width):
+                            scales[scale, col] -= exponent * slopes[col] * gaps[j, col] * gaps[j, col]
+            if d > 0:
+                for j in range(p):
+                    for col in range(width):
+                        gaps[j, col] *= 2.0 * slopes[col]
+                carry(turns[row if len(turns) > 1 else 0, image], gaps, width, moves)
+        write_mean(total, h, 0, columns, is_symmetric, row, out)
+        for scale in range(s):
+            write_mean(scales[scale], h, 0, columns, is_symmetric, row, by_scale[scale])
+        for c in range(d):
+            write_mean(moves[c], h, 0, columns, False, c, gradients[row])

@@ -43,7 +43,7 @@ from orbandit.reports.palette import COLORS, INK
 ROOT = Path(__file__).parents[1]
 BUDGETS, FIRST_SEED, SEEDS = (100, 300, 1_000), 100, 10
 CHECKPOINTS = 20
-"""So many numbers of trials after which a study is read off, and the budgets."""
+"""About so many numbers of trials after which a study is read off, the budgets among them."""
 READINGS = ("recommended", "found")
 OURS, BLIND = "OrbitSampler", "OrbitSampler, no group"
 BOUND, JUDGED, RIVALS = 8, 300, ("TPESampler", "CmaEsSampler")
@@ -198,8 +198,10 @@ def study_of(name: str, sampler_name: str, seed: int, trials: int) -> Run:
 
 def checkpoints(trials: int) -> list[int]:
     """Return the numbers of trials after which a study is read off, evenly spaced in logarithms."""
+    budgets = [budget for budget in BUDGETS if budget <= trials]
     spaced = np.geomspace(min(5, trials), trials, CHECKPOINTS).round().astype(int).tolist()
-    return sorted({*spaced, *(budget for budget in BUDGETS if budget <= trials)})
+    apart = [count for count in spaced[:-1] if not any(0.9 < count / budget < 1.1 for budget in budgets)]
+    return sorted({*apart, *budgets, trials})
 
 
 # --- what they say ---
@@ -212,24 +214,22 @@ def table(runs: Sequence[Run]) -> None:
     by_sampler = {sampler: [run for run in runs if run.sampler == sampler] for sampler in SAMPLERS}
     seeds = len(by_sampler[OURS])
     for reading in READINGS:
-        print(f"\n{place.title}: true mean {reading}, {seeds} seeds; the optimum is {place.problem.optimum:.4f}")
+        print(f"\n{place.title}: true mean {reading}, seeds: {seeds}; the optimum is {place.problem.optimum:.4f}")
         trials = " | ".join(f"{budget:,} trials" for budget in budgets)
-        wins = " | ".join(f"below, {budget:,}" for budget in budgets)
-        print(f"| sampler | {trials} | {wins} | ms per trial |")
-        print("| --- |" + " --- |" * (2 * len(budgets) + 1))
+        print(f"| sampler | {trials} | seeds in which it is below {OURS} |")
+        print("| --- |" + " --- |" * (len(budgets) + 1))
         for sampler, own in by_sampler.items():
-            at = [values_at(own, reading, budget) for budget in budgets]
-            above = [wins_over(by_sampler, sampler, reading, budget) for budget in budgets]
-            counts = ["" if sampler == OURS else f"{count} of {seeds}" for count in above]
-            cost = np.median([1e3 * run.seconds[-1] / run.trials for run in own])
-            print(f"| {sampler} | {' | '.join(map(entry, at))} | {' | '.join(counts)} | {cost:.1f} |")
+            at = [entry(values_at(own, reading, budget)) for budget in budgets]
+            above = [str(wins_over(by_sampler, sampler, reading, budget)) for budget in budgets]
+            print(f"| {sampler} | {' | '.join(at)} | {'' if sampler == OURS else ', '.join(above)} |")
+    costs = {name: np.median([1e3 * run.seconds[-1] / run.trials for run in own]) for name, own in by_sampler.items()}
+    print("\nms per trial: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items()))
     if JUDGED in budgets:
-        print()
         for reading in READINGS:
             for rival in RIVALS:
                 above_rival = wins_over(by_sampler, rival, reading, JUDGED)
-                what = f"{runs[0].problem}: {reading} above {rival}'s after {JUDGED} trials, seeds of {seeds}"
-                report(what, above_rival, f"at least {BOUND} of {SEEDS}")
+                what = f"{runs[0].problem}: {reading} above {rival}'s after {JUDGED} trials, of {seeds}"
+                report(what, above_rival, f"at least {BOUND} seeds of {SEEDS}")
 
 
 def values_at(runs: Sequence[Run], reading: str, budget: int) -> Array:
@@ -267,11 +267,14 @@ def draw(runs: Sequence[Run], names: Sequence[str], path: Path) -> None:
             axes.fill_between(x, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
         axes.axhline(part(name).problem.optimum, color=INK, linewidth=1.0, linestyle="--", label="optimum")
         axes.set_xscale("log")
+        ticks = [count for count in (10, 30, *BUDGETS) if count <= own[0].trials]
+        axes.set_xticks(ticks, [f"{count:,}" for count in ticks])
+        axes.minorticks_off()
         axes.set_xlabel("noisy trials")
         axes.set_title(part(name).title, fontsize=10, color=INK)
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[0].set_ylabel("true mean of what is recommended")
-    figure.axes[-1].legend(frameon=False, fontsize=8, loc="lower right")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), frameon=False, ncols=3, loc="outside lower center")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 

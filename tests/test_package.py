@@ -23,6 +23,7 @@ SHOWN = {  # what each example must print
     "identical_machines.py": ["reward 0.489; all equal: 0.370", "ratio: 0.", "picture: "],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],
     "matrix_factorization.py": ["O(2):", "blind:", "1.00 of blind", "picture: "],
+    "nevergrad_machines.py": ["exchangeable: recommends ", "blind: recommends ", "(optimum 0.489)"],
     "optuna_machines.py": ["exchangeable: recommends ", "by Optuna, of 100 trials", "blind: recommends "],
     "orbits.py": ["696,729,600  8 ", "inf          curved ", "(-0.4, -0.7, 1)       (-0.7, -0.4, 1)", "picture: "],
     "own_problem.py": [

@@ -66,7 +66,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Run:
-    """One study: the true means after each of some numbers of trials, and the seconds that trials took until then."""
+    """One study: the true means after each of some numbers of trials, and the core's seconds until then."""
 
     problem: str
     sampler: str
@@ -162,7 +162,7 @@ def measured(keys: Sequence[tuple[str, str, int, int]], jobs: int, path: Path) -
                 file.write(json.dumps(asdict(run)) + "\n")
                 file.flush()
                 where = f"{done} of {len(keys)}: {run.problem}, {run.sampler}, seed {run.seed}"
-                print(f"{where}, {run.trials} trials in {run.seconds[-1]:.1f} s", flush=True)
+                print(f"{where}, {run.trials} trials in {run.seconds[-1]:.1f} s of a core", flush=True)
                 yield run
     finally:
         pool.shutdown(cancel_futures=True)
@@ -186,9 +186,9 @@ def study_of(name: str, sampler_name: str, seed: int, trials: int) -> Run:
     stops = checkpoints(trials)
     recommended, found, seconds, spent = [], [], [], 0.0
     for stop in stops:
-        start = time.perf_counter()
+        start = time.process_time()
         study.optimize(objective, n_trials=stop - len(means))
-        spent += time.perf_counter() - start
+        spent += time.process_time() - start
         best = sampler.recommend(study) if isinstance(sampler, OrbitSampler) else study.best_params
         recommended.append(float(place.problem.mean(place.point(best))))
         found.append(max(means))
@@ -223,7 +223,7 @@ def table(runs: Sequence[Run]) -> None:
             above = [str(wins_over(by_sampler, sampler, reading, budget)) for budget in budgets]
             print(f"| {sampler} | {' | '.join(at)} | {'' if sampler == OURS else ', '.join(above)} |")
     costs = {name: np.median([1e3 * run.seconds[-1] / run.trials for run in own]) for name, own in by_sampler.items()}
-    print("\nms per trial: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items()))
+    print("\nms of a core per trial: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items()))
     if JUDGED in budgets:
         for reading in READINGS:
             for rival in RIVALS:

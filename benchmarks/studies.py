@@ -1,9 +1,10 @@
 """Studies of real parts through Optuna: OrbitSampler with the symmetry and without, TPE, CMA-ES and random search.
 
 Run as `python benchmarks/studies.py` or, for one problem, `python benchmarks/studies.py machines`; the other is `wind`.
-It needs the extra `bench`. To try it out, `--seeds=1 --trials=60 --out=out/try.jsonl --picture=out/try.png`. Each run
-that has ended is added to a file (`--out`), and a benchmark that was stopped goes on from there: delete the file to
-measure anew. `--jobs` processes, by default one for each core, take a run each, with one thread for linear algebra.
+It needs the extra `bench` and, with all seeds, some fifteen minutes of one core. To try it out,
+`--seeds=1 --trials=60 --out=out/try.jsonl --picture=out/try.png`. Each run that has ended is added to a file (`--out`),
+and a benchmark that was stopped goes on from there: delete the file to measure anew. `--jobs` processes, by default one
+for each core, take a run each, with one thread for linear algebra.
 
 A trial is one noisy measurement: a simulation of the queues, or the power in one wind. Judged is the true mean, which
 no sampler sees, of

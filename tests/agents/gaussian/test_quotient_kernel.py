@@ -9,8 +9,8 @@ import cases
 import naive
 import orbandit as ob
 from orbandit.agents.gaussian import base
-from orbandit.agents.gaussian.averaged import Averaged
 from orbandit.agents.gaussian.families import FAMILIES
+from orbandit.agents.gaussian.level import Level
 from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, quotient_kernel, scale_classes
 
 G, S = ob.groups, ob.spaces
@@ -21,7 +21,7 @@ every_family = pytest.mark.parametrize("family", FAMILIES)
 SMALL = [name for name, make in cases.FINITE.items() if make().order <= MOST]
 REFLECTION = [name for name in SMALL if GROUPS[name]().is_reflection]
 LISTED = ["C2", "C5", "C5 moved", "shift 5", "diagonal D3", "diagonal C4", "diagonal H3", "diagonal moved"]
-LISTED += ["cube rotations", "icosahedral rotations", "point reflection", "Klein", "alternating"]
+LISTED += ["blocks 3x2", "cube rotations", "icosahedral rotations", "point reflection", "Klein", "alternating"]
 
 
 def setting(name, family="matern52", seed=0):
@@ -139,19 +139,21 @@ def test_folds_give_the_largest_kernel(name, family):
 
 @pytest.mark.parametrize("name", LISTED)
 @every_family
-def test_listed_groups_give_the_averaged_kernel(name, family):
+def test_listed_groups_give_the_averaged_kernel_over_its_prior_variances(name, family):
     group, space, kernel, lengths = setting(name, family)
     a, b = space.sample(3, 11), space.sample(2, 12)
     each = lengths[scale_classes(group)]
-    expected = [
-        [naive.images_of_kernel(family, group.elements(), group.center, x, y, each).mean() for y in b] for x in a
-    ]
+
+    def mean(x, y):
+        return naive.images_of_kernel(family, group.elements(), group.center, x, y, each).mean()
+
+    expected = [[mean(x, y) / math.sqrt(mean(x, x) * mean(y, y)) for y in b] for x in a]
     np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-12)
 
 
 def test_a_short_move_of_a_unit_counts_as_in_the_plain_metric():
     rng = np.random.default_rng(13)
-    for group in (G.BlockPermutation(4, 2), G.SignedBlockPermutation(3, 3)):
+    for group in (G.BlockPermutation(5, 2), G.SignedBlockPermutation(3, 3)):
         kernel = quotient_kernel(S.Box(-1.0, 1.0, dim=group.dim), group, "rbf")
         point = rng.uniform(0.5, 1.0, group.dim)  # units that are not near their negatives
         lengths = np.full(kernel.n_scales, 0.2)
@@ -243,10 +245,33 @@ def test_features_with_themselves(name, family):
         np.testing.assert_allclose(one, two, atol=1e-5 if family == "matern12" else 1e-10)
 
 
-@pytest.mark.parametrize("name", [name for name in GROUPS if isinstance(setting(name)[2], Averaged)])
+LEVEL = [name for name in GROUPS if isinstance(setting(name)[2], Level)]
+
+
+@pytest.mark.parametrize("name", LEVEL)
+@every_family
+def test_prior_variances_of_averages(name, family):
+    group, space, level, lengths = setting(name, family)
+    points = np.concatenate([space.sample(6, 1), group.center[None], cases.delicate_points(group, 6, 2)])
+    features, kernel = level.features(points), level._inner
+    np.testing.assert_allclose(level.diagonal(features, lengths), level.paired(features, features, lengths), atol=1e-12)
+    variances, slopes = kernel.diagonal_and_slopes(features, lengths)
+    expected = kernel.diagonal(features, lengths)
+    np.testing.assert_allclose(variances, expected, atol=1e-7 if family == "matern12" else 1e-12)
+    assert variances[6] == pytest.approx(1.0, abs=1e-6)  # the centre is fixed
+    assert variances[:6].min() < 0.99
+    h = 1e-4
+    for scale in range(kernel.n_scales):
+        step = np.exp(h * np.eye(kernel.n_scales)[scale])
+        difference = kernel.diagonal(features, lengths * step) - kernel.diagonal(features, lengths / step)
+        np.testing.assert_allclose(slopes[scale], difference / (2 * h), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LEVEL)
 @every_family
 def test_means_over_images_are_those_of_a_list(name, family):
-    _, space, kernel, lengths = setting(name, family)
+    _, space, level, lengths = setting(name, family)
+    kernel = level._inner
     inner, a, b = kernel._inner, kernel.features(space.sample(5, 18)), kernel.features(space.sample(4, 19))
     images, first, points = a.reshape(5, -1, inner.width), b[:, : inner.width], space.sample(3, 20)
     listed = QuotientKernel.means(inner, images, first, lengths, False)

@@ -71,6 +71,15 @@ class Averaged(QuotientKernel):
         """Return the means of values and slopes."""
         return self._inner.means_and_slopes(self._each(a), b[:, : self._inner.width], lengths, is_same(a, b))
 
+    def diagonal_and_slopes(self, a: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the means of the kernel of each point with its own images, and their slopes."""
+        values, slopes = np.empty(len(a)), np.empty((len(lengths), len(a)))
+        for start in range(0, len(a), TOGETHER):
+            some = slice(start, min(start + TOGETHER, len(a)))
+            pairs, by_scale = self.cross_and_slopes(a[some], a[some], lengths)
+            values[some], slopes[:, some] = pairs.diagonal(), by_scale.diagonal(axis1=1, axis2=2)
+        return values, slopes
+
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of values, and of gradients carried back from the images."""
         turns, _ = self._turns(points.shape[1])

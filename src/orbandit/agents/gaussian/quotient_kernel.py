@@ -5,16 +5,19 @@ group                                              kernel
 =================================================  ===============================================================
 none, and reflection groups                        k of the distance of folds, which is the orbit distance: the largest
                                                    of k(g x, y), at the cost of one fold per point
-BlockPermutation, SignedBlockPermutation           k of a distance of multisets of units, see `Layouts`
+BlockPermutation, SignedBlockPermutation           k averaged over the group up to FEW elements, beyond them k of a
+                                                   distance of multisets of units, see `Layouts`
 Orthogonal                                         k of the distance of invariants, see `Gram`
 Diagonal                                           that of the blocks that move together; else by its elements
 Product                                            k of the sum of the parts' squared distances, times the kernels of
                                                    parts that are listed
-Joint(a, b)                                        that of a, averaged over b
+Joint(a, b)                                        that of a, averaged over b; for exchanges of blocks a, with at most
+                                                   MOST elements in all, k averaged over the group
 others, with at most MOST elements                 k averaged over the group
 =================================================  ===============================================================
 
-All are positive definite and invariant, whatever the positive length scales; other groups are refused.
+Averages are scaled to prior variances of 1, see `Level`. All kernels are positive definite and invariant, whatever the
+positive length scales; other groups are refused.
 """
 
 from typing import NamedTuple
@@ -27,6 +30,7 @@ from orbandit.agents.gaussian.base import Metric, QuotientKernel
 from orbandit.agents.gaussian.euclidean import Folded, Gram, Index
 from orbandit.agents.gaussian.families import Family, family_named
 from orbandit.agents.gaussian.layouts import Layouts
+from orbandit.agents.gaussian.level import Level
 from orbandit.agents.gaussian.radial import Sum, radial
 from orbandit.errors import GroupTooLargeError
 from orbandit.groups import Diagonal, Group, Joint, Orthogonal, Product, Trivial
@@ -39,6 +43,9 @@ __all__ = ["MOST", "QuotientKernel", "quotient_kernel", "scale_classes"]
 
 MOST = 128
 """Most elements that a kernel is averaged over: each value costs as much as that many."""
+
+FEW = 24
+"""Exchanges of blocks up to this order are averaged over: that finds better layouts of few turbines than `Layouts`."""
 
 MIXED = 1e-9
 """Entries of a generator below this do not mix coordinates."""
@@ -120,8 +127,10 @@ def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientK
     if group.is_reflection:
         return Folded(group, columns, center, classes, len(setting.unit))
     match group:
+        case BlockGroup() if 1 < group.order <= FEW:
+            return _listed(group, columns, setting)
         case BlockGroup() if group.blocks > 1:
-            return Layouts(group, columns, center, classes)
+            return _layouts(group, columns, setting)
         case BlockGroup() if not group._signed:
             return Folded(Trivial(group.dim), columns, center, classes, len(setting.unit))
         case Orthogonal():
@@ -148,7 +157,12 @@ def _product(group: Product, columns: Index, setting: _Setting) -> Metric | Quot
 
 def _joint(group: Joint, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
     """Average the kernel of a over the cosets of b, if b leaves it alone."""
-    inner = _part(group._a, columns, setting)
+    if isinstance(group._a, BlockGroup) and group._a.blocks > 1:
+        if group.order <= MOST:
+            return _listed(group, columns, setting)
+        inner: Metric | QuotientKernel = _layouts(group._a, columns, setting)
+    else:
+        inner = _part(group._a, columns, setting)
     kernel, cosets, center = _as_kernel(inner, setting), group._cosets, setting.whole.center[columns]
     if len(cosets) == 1:
         return inner
@@ -164,7 +178,11 @@ def _joint(group: Joint, columns: Index, setting: _Setting) -> Metric | Quotient
     one, two = kernel.features(x + setting.whole.center)[:, None]
     if np.abs(kernel.paired(first, second, lengths) - kernel.paired(one, two, lengths)).max(initial=0.0) > 1e-9:
         return _listed(group, columns, setting)
-    return Averaged(kernel, cosets, columns, center)
+    return Level(Averaged(kernel, cosets, columns, center))
+
+
+def _layouts(group: BlockGroup, columns: Index, setting: _Setting) -> Layouts:
+    return Layouts(group, columns, setting.whole.center[columns], setting.classes[columns])
 
 
 def _listed(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
@@ -178,7 +196,7 @@ def _listed(group: Group, columns: Index, setting: _Setting) -> Metric | Quotien
     elements = group.elements(MOST)
     identity = np.abs(elements - np.eye(group.dim)).max(axis=(1, 2)).argmin()
     elements[[0, identity]] = elements[[identity, 0]]
-    return Averaged(_as_kernel(plain, setting), elements, columns, center)
+    return Level(Averaged(_as_kernel(plain, setting), elements, columns, center))
 
 
 def _too_large(group: Group, why: str) -> GroupTooLargeError:

@@ -1,0 +1,81 @@
+"""Level: an average over a group, scaled so that all prior variances are 1.
+
+    k'(x, y) = k(x, y) / sqrt(k(x, x) k(y, y))
+
+is positive definite and invariant if k is. The mean of a kernel over a group of order h has prior variances from 1 / h,
+where all images of a point are far apart, to 1, where the group fixes it: a bound on what a function may be would send
+an agent to the fixed points first, for no reason but that.
+"""
+
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.agents.gaussian.averaged import Averaged
+from orbandit.agents.gaussian.base import QuotientKernel
+
+
+@final
+class Level(QuotientKernel):
+    """A kernel scaled to prior variances of 1.
+
+    Parameters
+    ----------
+    inner : Averaged
+        The k.
+    """
+
+    def __init__(self, inner: Averaged) -> None:
+        super().__init__(inner.unit)
+        self._inner = inner
+
+    @property
+    def width(self) -> int:
+        """The inner kernel's."""
+        return self._inner.width
+
+    def features(self, points: Array) -> Array:
+        """Return the inner kernel's features."""
+        return self._inner.features(points)
+
+    def cross(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return the inner kernel's values over the roots of both variances."""
+        values = self._inner.cross(a, b, lengths)
+        values /= np.sqrt(self._inner.diagonal(a, lengths))[:, None]
+        values /= np.sqrt(self._inner.diagonal(b, lengths))
+        return values
+
+    def paired(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return the inner kernel's values over the roots of both variances."""
+        own = self._inner.diagonal(a, lengths) * self._inner.diagonal(b, lengths)
+        return np.asarray(self._inner.paired(a, b, lengths) / np.sqrt(own))
+
+    def diagonal(self, a: Array, lengths: Array) -> Array:
+        """Return ones."""
+        return np.ones(len(a))
+
+    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return values and slopes by the quotient rule."""
+        values, slopes = self._inner.cross_and_slopes(a, b, lengths)
+        own, own_slopes = self._inner.diagonal_and_slopes(a, lengths)
+        others, other_slopes = (own, own_slopes) if a is b else self._inner.diagonal_and_slopes(b, lengths)
+        roots = np.sqrt(own[:, None] * others)
+        values /= roots
+        slopes /= roots
+        slopes -= 0.5 * values * ((own_slopes / own)[:, :, None] + (other_slopes / others)[:, None])
+        return values, slopes
+
+    def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return values and gradients by the quotient rule."""
+        values, gradients = self._inner.along_many(points, b, lengths)
+        own, own_gradients = self._inner.diagonal_along(points, lengths)
+        roots = np.sqrt(own[:, None] * self._inner.diagonal(b, lengths))
+        values = values / roots
+        gradients = gradients / roots[:, :, None]
+        gradients -= 0.5 * values[:, :, None] * (own_gradients / own[:, None])[:, None]
+        return values, gradients
+
+    def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return ones and zeros."""
+        return np.ones(len(points)), np.zeros(points.shape)

@@ -383,11 +383,8 @@ def maximized(kind: Any, problem: P.Problem, budget: int, seed: int) -> tuple[fl
         measuring += time.perf_counter() - began
         return value
 
-    def make(space: Any, group: Any, **told: Any) -> Any:
-        return kind(space, group, **{**told, "lipschitz": None})
-
     start = time.perf_counter()
-    best = ob.maximize(measure, problem.space, problem.group, budget=budget, agent=make, seed=seed, progress=False)
+    best = ob.maximize(measure, problem.space, problem.group, budget=budget, agent=kind, seed=seed, progress=False)
     spent = time.perf_counter() - start - measuring
     return problem.optimum - float(problem.mean(best.point)), spent
 

@@ -187,7 +187,7 @@ def test_nearly_constant_values_with_a_known_slope_take_no_time():
 
 
 def test_an_interruption_while_everything_is_told_again_loses_nothing(monkeypatch):
-    original = ob.agents.OrbitTree.tell_batch
+    original = ob.agents.OrbitGP.tell_batch
     calls = []
 
     def interrupted(self, points, rewards):
@@ -196,7 +196,7 @@ def test_an_interruption_while_everything_is_told_again_loses_nothing(monkeypatc
             raise KeyboardInterrupt
         original(self, points, rewards)
 
-    monkeypatch.setattr(ob.agents.OrbitTree, "tell_batch", interrupted)
+    monkeypatch.setattr(ob.agents.OrbitGP, "tell_batch", interrupted)
     values = iter([*[0.1, 0.2] * 20, 50.0, *[0.1] * 100])
     best = ob.maximize(lambda x: next(values), CUBE, S3, budget=100, seed=0)
     assert best.interrupted

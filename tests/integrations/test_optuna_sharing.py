@@ -13,7 +13,7 @@ from optuna.trial import TrialState
 import orbandit as ob
 from optuna_cases import NAMES, PEAK, TREE, loss, points, study_of, suggested
 from orbandit.errors import InputError, InputTypeError
-from orbandit.integrations.learner import FEW, Learner, Outcome, suited
+from orbandit.integrations.learner import Learner, Outcome
 from orbandit.integrations.optuna import OrbitSampler
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -176,12 +176,6 @@ def test_the_recommendation_is_not_the_luckiest_trial():
 
 
 def test_by_default_the_agent_suits_the_number_of_trials():
-    cube = ob.spaces.Box(0.0, 1.0, dim=6)
-    assert suited(FEW, cube, None) is ob.agents.OrbitTree
-    assert suited(FEW - 1, cube, ob.groups.Symmetric(6)) is ob.agents.OrbitGP
-    even = ob.groups.Permutation([[1, 2, 0, 3, 4, 5], [0, 1, 3, 4, 5, 2], [1, 2, 3, 4, 0, 5]])
-    assert even.order > 128
-    assert suited(20, cube, even) is ob.agents.OrbitTree  # for which there is no kernel
     study = study_of(OrbitSampler(exchangeable=NAMES))
     study.optimize(loss, n_trials=20)
     used = study.sampler._views[(study.study_name, None)]._learner._agent

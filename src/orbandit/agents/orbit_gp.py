@@ -69,7 +69,8 @@ class OrbitGP(SpatialAgent):
         reward is one of the two ends of `reward_range`, the noise is Bernoulli's: its variance follows from the mean.
     beta : float, optional
         The weight of the deviation in a bound: more looks further around. By default 2 for rewards that are ends of the
-        range, 2.6 for others, and sqrt(2 log(n / 1350)) once that is more, for the horizon n.
+        range, 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
+        sqrt(2 log(n / 1350)) once that is more, for the horizon n.
     candidates : int
         How many points fill the space, from the best of which the choice is refined.
 
@@ -124,7 +125,7 @@ class OrbitGP(SpatialAgent):
         self._is_binary, self._fits, self._due = True, 0, FIRST_FIT
         dim = space.dim
         none = np.empty(0)
-        features = self._pool().features[:0]
+        features = self._kernel.features(np.empty((0, dim)))
         start = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
         self._model = self._made(start, 0.5, Rewards(np.empty((0, dim)), features, none, none, none), np.empty((2, 0)))
         self._fantasy: Model | None = None
@@ -192,7 +193,7 @@ class OrbitGP(SpatialAgent):
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same whenever the same is known."""
         rng = np.random.default_rng([self._salt, self._rounds, sum(map(len, self._asked.values()))])
-        beta = self._beta or deviations(self._goal, self._is_binary)
+        beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
         return np.array(best(model, self._space, self._group, beta, rng)) + 0.0
 

@@ -22,11 +22,10 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents import Agent, OrbitGP, OrbitTree
-from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
-from orbandit.errors import GroupTooLargeError
+from orbandit.agents.suited import suited
 from orbandit.groups import Group
 from orbandit.integrations.scale import Scale
-from orbandit.spaces import Box, Space
+from orbandit.spaces import Box
 
 MOVE = 1e-6
 """How far a proposal is moved at least, so that two processes that saw the same trials never try the same point."""
@@ -35,21 +34,7 @@ SAME = 1e-5
 NEAR = 0.2
 """How far from a point that was tried another trial of it is, over the distance to the 2 dim + 1 nearest points."""
 
-FEW = 1_000
-"""With fewer trials than this a kernel model is worth its cost; with more, a tree of cells is as good and faster."""
-
 Maker: TypeAlias = Callable[..., Agent]
-
-
-def suited(count: int, space: Space, group: Group | None) -> Maker:
-    """Return the agent for so many trials: OrbitGP for few, OrbitTree for many, and for groups without a kernel."""
-    if count >= FEW:
-        return OrbitTree
-    try:
-        quotient_kernel(space, group)
-    except GroupTooLargeError:
-        return OrbitTree
-    return OrbitGP
 
 
 @dataclass(frozen=True)

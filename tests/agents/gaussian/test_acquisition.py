@@ -9,6 +9,7 @@ from orbandit.agents.gaussian.acquisition import (
     BETA,
     BINARY_BETA,
     CALM,
+    QUIET_BETA,
     ascend,
     best_bound,
     best_draw,
@@ -33,9 +34,11 @@ def model_on(space, group=None, size=12, seed=0, noise=0.01):
 
 
 def test_the_schedule_is_as_documented():
-    assert deviations(1, False) == deviations(1000, False) == BETA
-    assert deviations(1000, True) == BINARY_BETA
-    assert deviations(10**6, True) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
+    loud, quiet = (Parameters(0.1, np.ones(1), noise) for noise in (0.05, 0.001))
+    assert deviations(1, False, loud) == deviations(1000, False, loud) == BETA
+    assert deviations(1000, False, quiet) == QUIET_BETA > BETA
+    assert deviations(1000, True, quiet) == deviations(1000, True, loud) == BINARY_BETA
+    assert deviations(10**6, True, loud) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
 
 
 @pytest.mark.parametrize("name", SPACES)

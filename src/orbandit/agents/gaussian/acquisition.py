@@ -1,6 +1,6 @@
 """Where to look next, on X/G: the largest upper confidence bound, or the largest value of a random function.
 
-    ucb         maximise m(x) + beta sqrt(v(x)),   beta = sqrt(2 log(n / CALM)), at least BETA, for a horizon n
+    ucb         maximise m(x) + beta sqrt(v(x)),   beta as `deviations` says
     thompson    draw a function from the posterior, at candidates near the best bounds, and play its largest value
 
 A bound is maximised from the best of the pool of candidates, of the points observed and of random steps from the best
@@ -14,13 +14,18 @@ from collections.abc import Callable
 import numpy as np
 
 from orbandit._checks import Array
+from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Model
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
 
-BETA, BINARY_BETA, CALM = 2.6, 2.0, 1350.0
-"""The weight of the deviation: the least, that for Bernoulli rewards, and the horizon from which on it may grow. What
-is known almost without noise is soon left, so that more may be looked at elsewhere."""
+BINARY_BETA, BETA, QUIET_BETA = 2.0, 2.6, 3.0
+"""The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: what one look tells
+all about is soon left, so that more may be looked at elsewhere."""
+QUIET = 0.03
+"""Noise is little below this part of the signal's variance."""
+CALM = 1350.0
+"""The horizon from which on the weight may grow."""
 STARTS = 3
 """Ascents at a time."""
 NEARBY = 24
@@ -35,9 +40,10 @@ DRAWN = 192
 """Candidates at which a random function is drawn."""
 
 
-def deviations(horizon: int, is_binary: bool) -> float:
-    """Return the weight beta of the deviation in a bound."""
-    least = BINARY_BETA if is_binary else BETA
+def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
+    """Return the weight beta of the deviation in a bound: sqrt(2 log(n / CALM)), and at least that for such noise."""
+    is_quiet = parameters.noise < QUIET * parameters.signal
+    least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else BETA
     return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
 
 

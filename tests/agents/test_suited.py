@@ -1,0 +1,37 @@
+"""Which agent is taken where nobody names one."""
+
+import numpy as np
+
+import orbandit as ob
+from orbandit.agents.suited import CROSSOVER, suited
+
+CUBE = ob.spaces.Box(0.0, 1.0, dim=6)
+
+
+def test_a_kernel_model_for_few_evaluations_and_a_tree_for_many():
+    assert suited(CROSSOVER - 1, CUBE, ob.groups.Symmetric(6)) is ob.agents.OrbitGP
+    assert suited(CROSSOVER, CUBE, None) is ob.agents.OrbitTree
+
+
+def test_a_tree_for_groups_without_a_kernel():
+    even = ob.groups.Permutation([[1, 2, 0, 3, 4, 5], [0, 1, 3, 4, 5, 2], [1, 2, 3, 4, 0, 5]])
+    assert even.order > 128
+    assert suited(20, CUBE, even) is ob.agents.OrbitTree
+
+
+def test_what_maximize_takes(monkeypatch):
+    made = []
+    for kind in (ob.agents.OrbitGP, ob.agents.OrbitTree):
+        original = kind.__init__
+
+        def noted(self, *args, original=original, kind=kind, **settings):
+            made.append((kind, settings["lipschitz"]))
+            original(self, *args, **settings)
+
+        monkeypatch.setattr(kind, "__init__", noted)
+    few = ob.maximize(lambda x: -float(x.sum()), CUBE, budget=20, seed=0)
+    assert set(made) == {(ob.agents.OrbitGP, None)}  # the Lipschitz constant is learnt
+    made.clear()
+    many = ob.optimize.History(np.tile(few.history.points, (200, 1)), np.tile(few.history.values, 200))
+    ob.maximize(lambda x: -float(x.sum()), CUBE, budget=1, history=many, seed=0)
+    assert set(made) == {(ob.agents.OrbitTree, None)}  # 4,001 measurements in all

@@ -45,7 +45,7 @@ def test_symmetric_and_positive(name, family):
     rounding = 1e-5 if family == "matern12" else 1e-9
     np.testing.assert_allclose(matrix, matrix.T, atol=rounding)
     assert np.linalg.eigvalsh((matrix + matrix.T) / 2).min() > -rounding
-    np.testing.assert_allclose(np.diag(matrix), kernel.diagonal(features, lengths), atol=rounding)
+    np.testing.assert_allclose(np.diag(matrix), 1.0, atol=rounding)
     np.testing.assert_allclose(
         kernel.paired(features, features[::-1], lengths), np.diag(matrix[:, ::-1]), atol=rounding
     )
@@ -72,8 +72,7 @@ def test_orbits_are_told_apart(name):
     points = space.sample(6, 4)
     moved = points + 0.1 * np.random.default_rng(5).standard_normal(points.shape)
     a, b = kernel.features(points), kernel.features(moved)
-    gap = kernel.diagonal(a, lengths) + kernel.diagonal(b, lengths) - 2 * kernel.paired(a, b, lengths)
-    assert (gap > 1e-7).all()
+    assert (kernel.paired(a, b, lengths) < 1 - 1e-7).all()
 
 
 @every_group
@@ -100,15 +99,11 @@ def test_gradients_by_the_point(name, family):
     b, points = kernel.features(space.sample(5, 8)), space.sample(3, 9)
     values, gradients = kernel.along_many(points, b, lengths)
     np.testing.assert_allclose(values, kernel.cross(kernel.features(points), b, lengths), atol=1e-11)
-    variances, slopes = kernel.diagonal_along(points, lengths)
-    np.testing.assert_allclose(variances, kernel.diagonal(kernel.features(points), lengths), atol=1e-6)
     h = 1e-6
     for axis in range(group.dim):
         high, low = (kernel.features(points + sign * h * np.eye(group.dim)[axis]) for sign in (1, -1))
         difference = kernel.cross(high, b, lengths) - kernel.cross(low, b, lengths)
         np.testing.assert_allclose(gradients[:, :, axis], difference / (2 * h), atol=1e-5)
-        difference = kernel.diagonal(high, lengths) - kernel.diagonal(low, lengths)
-        np.testing.assert_allclose(slopes[:, axis], difference / (2 * h), atol=1e-5)
     value, gradient = kernel.along(points[1], b, lengths)
     np.testing.assert_allclose(value, values[1], rtol=1e-12)
     np.testing.assert_allclose(gradient, gradients[1], atol=1e-9)
@@ -217,7 +212,7 @@ def test_no_points_at_all(name):
     assert kernel.cross(none, some, lengths).shape == (0, 2)
     assert kernel.cross(some, none, lengths).shape == (2, 0)
     assert kernel.cross(none, none, lengths).shape == (0, 0)
-    assert kernel.diagonal(none, lengths).shape == (0,)
+    assert kernel.paired(none, none, lengths).shape == (0,)
     assert [each.shape for each in kernel.cross_and_slopes(none, some, lengths)] == [(0, 2), (kernel.n_scales, 0, 2)]
     along = kernel.along_many(np.empty((0, group.dim)), some, lengths)
     assert [each.shape for each in along] == [(0, 2), (0, 2, group.dim)]
@@ -254,7 +249,7 @@ def test_prior_variances_of_averages(name, family):
     group, space, level, lengths = setting(name, family)
     points = np.concatenate([space.sample(6, 1), group.center[None], cases.delicate_points(group, 6, 2)])
     features, kernel = level.features(points), level._inner
-    np.testing.assert_allclose(level.diagonal(features, lengths), level.paired(features, features, lengths), atol=1e-12)
+    np.testing.assert_allclose(level.paired(features, features, lengths), 1.0, atol=1e-12)
     variances, slopes = kernel.diagonal_and_slopes(features, lengths)
     expected = kernel.diagonal(features, lengths)
     np.testing.assert_allclose(variances, expected, atol=1e-7 if family == "matern12" else 1e-12)
@@ -265,6 +260,13 @@ def test_prior_variances_of_averages(name, family):
         step = np.exp(h * np.eye(kernel.n_scales)[scale])
         difference = kernel.diagonal(features, lengths * step) - kernel.diagonal(features, lengths / step)
         np.testing.assert_allclose(slopes[scale], difference / (2 * h), atol=1e-6)
+    points, h = space.sample(3, 9), 1e-6
+    variances, gradients = kernel.diagonal_along(points, lengths)
+    np.testing.assert_allclose(variances, kernel.diagonal(kernel.features(points), lengths), atol=1e-6)
+    for axis in range(group.dim):
+        high, low = (kernel.features(points + sign * h * np.eye(group.dim)[axis]) for sign in (1, -1))
+        difference = kernel.diagonal(high, lengths) - kernel.diagonal(low, lengths)
+        np.testing.assert_allclose(gradients[:, axis], difference / (2 * h), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", LEVEL)

@@ -71,6 +71,10 @@ class Averaged(QuotientKernel):
         """Return the means of values and slopes."""
         return self._inner.means_and_slopes(self._each(a), b[:, : self._inner.width], lengths, is_same(a, b))
 
+    def diagonal(self, a: Array, lengths: Array) -> Array:
+        """Return the prior variances k(x, x), (len(a),), of features a."""
+        return self.paired(a, a, lengths)
+
     def diagonal_and_slopes(self, a: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of the kernel of each point with its own images, and their slopes."""
         values, slopes = np.empty(len(a)), np.empty((len(lengths), len(a)))
@@ -148,11 +152,6 @@ class Times(QuotientKernel):
         parts = zip(self._parts, self._slices, strict=True)
         return reduce(np.multiply, [part.paired(a[:, own], b[:, own], lengths) for part, own in parts])
 
-    def diagonal(self, a: Array, lengths: Array) -> Array:
-        """Multiply the parts' values."""
-        parts = zip(self._parts, self._slices, strict=True)
-        return reduce(np.multiply, [part.diagonal(a[:, own], lengths) for part, own in parts])
-
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Multiply the parts' values, and apply the product rule."""
         parts = zip(self._parts, self._slices, strict=True)
@@ -164,10 +163,6 @@ class Times(QuotientKernel):
         parts = zip(self._parts, self._slices, strict=True)
         pairs = [part.along_many(points, b[:, own], lengths) for part, own in parts]
         return reduce(_product_rule, pairs)
-
-    def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
-        """Multiply the parts' values, and apply the product rule."""
-        return reduce(_product_rule, [part.diagonal_along(points, lengths) for part in self._parts])
 
 
 def _product_rule(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array]:

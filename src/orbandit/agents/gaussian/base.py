@@ -18,7 +18,7 @@ CHUNK = 1_000_000
 
 
 class QuotientKernel(ABC):
-    """A positive definite function of pairs of orbits.
+    """A positive definite function of pairs of orbits; but for averages that are not yet level, k(x, x) = 1.
 
     `lengths` is always a (n_scales,) array of positive length scales, in the units of the space's coordinates.
 
@@ -58,10 +58,6 @@ class QuotientKernel(ABC):
     def paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the kernel of the i-th with the i-th features, (len(a),)."""
 
-    def diagonal(self, a: Array, lengths: Array) -> Array:
-        """Return the prior variances k(x, x), (len(a),), of features a."""
-        return self.paired(a, a, lengths)
-
     @abstractmethod
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `cross`, and its derivatives by the logarithm of each length scale, (n_scales, len(a), len(b))."""
@@ -77,10 +73,6 @@ class QuotientKernel(ABC):
     @abstractmethod
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return what `along` does for each of (m, dim) points: (m, n) and (m, n, dim)."""
-
-    @abstractmethod
-    def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the prior variances of (m, dim) points, (m,), and their gradients by the point, (m, dim)."""
 
     def means(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the mean of `cross` over images, (m, len(b)), for features (m, h, p) of h images of each of m points.

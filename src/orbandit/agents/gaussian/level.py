@@ -13,7 +13,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.averaged import Averaged
-from orbandit.agents.gaussian.base import QuotientKernel
+from orbandit.agents.gaussian.base import QuotientKernel, is_same
 
 
 @final
@@ -51,15 +51,11 @@ class Level(QuotientKernel):
         own = self._inner.diagonal(a, lengths) * self._inner.diagonal(b, lengths)
         return np.asarray(self._inner.paired(a, b, lengths) / np.sqrt(own))
 
-    def diagonal(self, a: Array, lengths: Array) -> Array:
-        """Return ones."""
-        return np.ones(len(a))
-
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return values and slopes by the quotient rule."""
         values, slopes = self._inner.cross_and_slopes(a, b, lengths)
         own, own_slopes = self._inner.diagonal_and_slopes(a, lengths)
-        others, other_slopes = (own, own_slopes) if a is b else self._inner.diagonal_and_slopes(b, lengths)
+        others, other_slopes = (own, own_slopes) if is_same(a, b) else self._inner.diagonal_and_slopes(b, lengths)
         roots = np.sqrt(own[:, None] * others)
         values /= roots
         slopes /= roots
@@ -75,7 +71,3 @@ class Level(QuotientKernel):
         gradients = gradients / roots[:, :, None]
         gradients -= 0.5 * values[:, :, None] * (own_gradients / own[:, None])[:, None]
         return values, gradients
-
-    def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return ones and zeros."""
-        return np.ones(len(points)), np.zeros(points.shape)

@@ -95,7 +95,7 @@ class Model:
 
     def place(self, feature: Array) -> tuple[int, Array, float]:
         """Return the row of a point, or `size` if it is new, with its covariances and its variance."""
-        own = self.parameters.signal * float(self._kernel.diagonal(feature[None], self.parameters.lengths)[0])
+        own = self.parameters.signal
         if not self.size:
             return 0, np.empty(0), own
         known = self.posterior.covariances
@@ -145,7 +145,7 @@ class Model:
 
     def at(self, features: Array) -> tuple[Array, Array]:
         """Return mean and variance of the function at points."""
-        own = self.parameters.signal * self._kernel.diagonal(features, self.parameters.lengths)
+        own = np.full(len(features), self.parameters.signal)
         if not self.size:
             return np.full(len(own), self.posterior.center), own + self.posterior.spread
         return self.posterior.at(self._covariances(self.rewards.features, features), own)
@@ -153,19 +153,18 @@ class Model:
     def slopes(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """Return mean and variance at (m, dim) points, and their gradients, (m, dim) each."""
         signal, lengths, spread = self.parameters.signal, self.parameters.lengths, self.posterior.spread
-        own, own_slopes = self._kernel.diagonal_along(points, lengths)
         if not self.size:
             flat = np.zeros_like(points)
-            return np.full(len(own), self.posterior.center), signal * own + spread, flat, signal * own_slopes
+            return np.full(len(points), self.posterior.center), np.full(len(points), signal + spread), flat, flat
         values, slopes = self._kernel.along_many(points, self.rewards.features, lengths)
         cross = signal * values + spread
         solutions = self.posterior.solve(cross)
         weights = self.posterior.weights
         means = self.posterior.center + cross @ weights
-        prior = signal * own + spread
+        prior = np.full(len(points), signal + spread)
         variances = floored(prior - (cross * solutions).sum(axis=1), prior)
         mean_slopes = signal * (weights @ slopes)
-        variance_slopes = signal * (own_slopes - 2 * (solutions[:, None] @ slopes)[:, 0])
+        variance_slopes = -2 * signal * (solutions[:, None] @ slopes)[:, 0]
         return means, variances, mean_slopes, variance_slopes
 
     def joint(self, features: Array) -> tuple[Array, Array]:
@@ -241,7 +240,7 @@ class Model:
 
     def _refresh(self) -> None:
         """Work out means and variances from scratch."""
-        own = self.parameters.signal * self._kernel.diagonal(self.pool.features, self.parameters.lengths)
+        own = np.full(len(self.pool.points), self.parameters.signal)
         self._pool_prior = own + self.posterior.spread
         if self.size:
             self.pool_means, self.pool_variances = self.posterior.at(self._cross, own)

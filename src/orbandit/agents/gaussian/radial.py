@@ -10,7 +10,7 @@ from orbandit.agents.gaussian.families import FAMILIES, Family
 
 
 class Radial(QuotientKernel):
-    """A function of a squared Hilbert distance; all prior variances are 1.
+    """A function of a squared Hilbert distance.
 
     Parameters
     ----------
@@ -38,14 +38,6 @@ class Radial(QuotientKernel):
     def paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the family's value at each squared distance."""
         return self._family.value(self._metric.squared_paired(a, b, lengths))
-
-    def diagonal(self, a: Array, lengths: Array) -> Array:
-        """Return ones."""
-        return np.ones(len(a))
-
-    def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return ones and zeros."""
-        return np.ones(len(points)), np.zeros(points.shape)
 
 
 @final

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from orbandit._checks import Array, as_count, as_finite, as_points, as_positive
-from orbandit.agents import Agent, OrbitGP, OrbitTree
+from orbandit.agents import Agent
 from orbandit.agents.base import Seed, as_number, as_stream
-from orbandit.agents.suited import suited
+from orbandit.agents.suited import Maker, learns_slopes, suited
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
 from orbandit.spaces import Space
@@ -27,7 +27,6 @@ ROOM = 0.25
 """The range reaches this fraction of what was seen beyond it on either side."""
 
 Measure = Callable[[Array], float]
-Maker = Callable[..., Agent]
 
 
 @dataclass(frozen=True)
@@ -262,7 +261,7 @@ class _Search:
     def _make(self) -> Agent:
         span = self._high - self._low
         lipschitz = None if self._lipschitz is None else self._lipschitz * self._unit
-        if lipschitz is None and self._maker not in (OrbitGP, OrbitTree):
+        if lipschitz is None and not learns_slopes(self._maker):
             lipschitz = 2 * span / self._space.diameter
         return self._maker(
             self._space,

@@ -6,6 +6,7 @@ import pytest
 import orbandit as ob
 from agent_cases import play
 from orbandit.agents import orbit_gp
+from orbandit.agents.gaussian.model import Model
 
 G, S = ob.groups, ob.spaces
 SQUARE, SWAP = S.Box(0.0, 1.0, dim=2), G.Symmetric(2)
@@ -131,3 +132,21 @@ def test_a_batch_is_fitted_once():
     for point in points[:10]:
         many.tell(point, 0.5)
     assert many._fits > 1
+
+
+def test_what_another_version_of_a_kernel_saved_is_worked_out_anew():
+    cube = S.Box(0.0, 1.0, dim=3)
+    agent = orbit_gp.OrbitGP(cube, G.CyclicShift(3), horizon=40, lipschitz=None, seed=0)
+    rng = np.random.default_rng(0)
+    for point in cube.sample(30, rng):
+        agent.tell(point, float(rng.random()))
+    model = agent._model
+    same = Model.restored(model._kernel, model.pool, model.rewards.features, model.arrays())
+    np.testing.assert_array_equal(same.pool_means, model.pool_means)
+    arrays = model.arrays()
+    arrays["covariances"] = 0.7 * arrays["covariances"]  # as if averages were not level
+    arrays["cross"] = 0.7 * arrays["cross"]
+    arrays["pool_stats"] = 0.9 * arrays["pool_stats"]
+    anew = Model.restored(model._kernel, model.pool, model.rewards.features, arrays)
+    np.testing.assert_allclose(anew.pool_means, model.pool_means, atol=1e-6)
+    np.testing.assert_allclose(anew.pool_variances, model.pool_variances, atol=1e-6)

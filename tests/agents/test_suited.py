@@ -1,6 +1,9 @@
 """Which agent is taken where nobody names one."""
 
+from functools import partial
+
 import numpy as np
+import pytest
 
 import orbandit as ob
 from orbandit.agents.suited import CROSSOVER, suited
@@ -17,6 +20,27 @@ def test_a_tree_for_groups_without_a_kernel():
     even = ob.groups.Permutation([[1, 2, 0, 3, 4, 5], [0, 1, 3, 4, 5, 2], [1, 2, 3, 4, 0, 5]])
     assert even.order > 128
     assert suited(20, CUBE, even) is ob.agents.OrbitTree
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": "rbf"}])
+def test_an_agent_with_settings_learns_slopes_too(settings):
+    made = []
+
+    def maker(*args, **told):
+        made.append(told["lipschitz"])
+        return ob.agents.OrbitTree(*args, **told)
+
+    ob.maximize(lambda x: float(x.sum()), CUBE, budget=3, agent=maker, seed=0)
+    assert None not in made  # who knows what it does without
+    one = ob.maximize(lambda x: float(x.sum()), CUBE, budget=20, agent=partial(ob.agents.OrbitGP, **settings), seed=0)
+    two = ob.maximize(
+        lambda x: float(x.sum()),
+        CUBE,
+        budget=20,
+        agent=lambda *args, **told: ob.agents.OrbitGP(*args, **{**told, **settings, "lipschitz": None}),
+        seed=0,
+    )
+    np.testing.assert_array_equal(one.history.points, two.history.points)
 
 
 def test_what_maximize_takes(monkeypatch):

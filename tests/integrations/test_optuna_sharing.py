@@ -183,6 +183,21 @@ def test_by_default_the_agent_suits_the_number_of_trials():
     assert used.rounds >= 19
 
 
+def test_a_tree_takes_over_after_many_trials_unless_they_were_planned(monkeypatch):
+    monkeypatch.setattr(ob.integrations.learner, "PATIENCE", 10)
+    rng = np.random.default_rng(0)
+    outcomes = [Outcome(rng.random(2), float(rng.random())) for _ in range(12)]
+    unplanned, planned = (Learner(2, None, None, horizon, 0) for horizon in (None, 12))
+    kinds = []
+    for outcome in outcomes:
+        unplanned.learn([outcome])
+        planned.learn([outcome])
+        kinds.append((type(unplanned._agent), type(planned._agent)))
+    assert kinds[:9] == [(ob.agents.OrbitGP, ob.agents.OrbitTree)] * 9
+    assert kinds[9:] == [(ob.agents.OrbitTree, ob.agents.OrbitTree)] * 3
+    assert unplanned._agent.rounds == 12
+
+
 def test_a_named_agent_is_used():
     study = study_of(OrbitSampler(exchangeable=NAMES, agent=ob.agents.Zooming, seed=0))
     study.optimize(loss, n_trials=20)

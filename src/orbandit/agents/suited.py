@@ -1,9 +1,13 @@
 """suited: the agent for a number of evaluations, where nobody names one.
 
-A kernel model finds better points than a tree of cells with every budget that was measured (docs/orbit_gp.md), but its
-rounds take milliseconds and not microseconds. It is taken as long as that adds up to some ten seconds.
+A kernel model finds as good points as a tree of cells or better with every budget that was measured (see the page on
+OrbitGP in the guide), but a round takes milliseconds, 3 to 20 for most groups, and not microseconds.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+from orbandit.agents.base import Agent
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
 from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
@@ -12,10 +16,15 @@ from orbandit.groups import Group
 from orbandit.spaces import Space
 
 CROSSOVER = 3_000
-"""From so many evaluations on OrbitTree is taken."""
+"""From so many evaluations on OrbitTree is taken, unless the caller is more patient."""
+
+Maker: TypeAlias = Callable[..., Agent]
+"""Called as maker(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of agents are."""
 
 
-def suited(evaluations: int, space: Space, group: Group | None) -> type[OrbitGP] | type[OrbitTree]:
+def suited(
+    evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER
+) -> type[OrbitGP] | type[OrbitTree]:
     """Return OrbitGP for few evaluations, and OrbitTree for many and for groups without a kernel.
 
     Examples
@@ -25,10 +34,22 @@ def suited(evaluations: int, space: Space, group: Group | None) -> type[OrbitGP]
     >>> suited(100, space, ob.groups.Symmetric(6)).__name__, suited(10**5, space, None).__name__
     ('OrbitGP', 'OrbitTree')
     """
-    if evaluations >= CROSSOVER:
+    if evaluations >= crossover:
         return OrbitTree
     try:
         quotient_kernel(space, group)
     except GroupTooLargeError:
         return OrbitTree
     return OrbitGP
+
+
+def learns_slopes(maker: Maker) -> bool:
+    """Tell whether a maker's agents do without a Lipschitz constant, whatever settings `functools.partial` gave it.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> learns_slopes(OrbitGP), learns_slopes(partial(OrbitGP, kernel="rbf")), learns_slopes(lambda *given: None)
+    (True, True, False)
+    """
+    return getattr(maker, "func", maker) in (OrbitGP, OrbitTree)

@@ -14,15 +14,15 @@ is tried twice.
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents import Agent, OrbitGP, OrbitTree
-from orbandit.agents.suited import suited
+from orbandit.agents import Agent
+from orbandit.agents.suited import Maker, learns_slopes, suited
 from orbandit.groups import Group
 from orbandit.integrations.scale import Scale
 from orbandit.spaces import Box
@@ -34,7 +34,8 @@ SAME = 1e-5
 NEAR = 0.2
 """How far from a point that was tried another trial of it is, over the distance to the 2 dim + 1 nearest points."""
 
-Maker: TypeAlias = Callable[..., Agent]
+PATIENCE = 10_000
+"""From so many trials on OrbitTree is taken: studies take longer over a trial than a kernel model does."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Learner:
                 self._places = np.concatenate([self._places, np.empty_like(self._places)])
             self._places[len(self._outcomes)] = outcome.point
             self._outcomes.append(outcome)
-        maker = self._maker or suited(len(self._outcomes), self._space, self._group)
+        maker = self._maker or self._suited()
         if renewed or maker is not self._used:
             agent = self._made(maker)
             self._tell(agent, self._outcomes)
@@ -110,8 +111,15 @@ class Learner:
         """Return the point that the agent thinks best."""
         return np.asarray(self._agent.recommend())
 
+    def _suited(self) -> Maker:
+        """Return the agent for the trials so far, or for those planned if that are more."""
+        count = max(len(self._outcomes), self._horizon or 0)
+        if self._used is None or count >= PATIENCE:
+            return suited(count, self._space, self._group, PATIENCE)
+        return self._used
+
     def _made(self, maker: Maker) -> Agent:
-        lipschitz = None if maker in (OrbitGP, OrbitTree) else 2 / self._space.diameter
+        lipschitz = None if learns_slopes(maker) else 2 / self._space.diameter
         return maker(
             self._space,
             self._group,

@@ -37,6 +37,7 @@ def test_the_schedule_is_as_documented():
     loud, quiet = (Parameters(0.1, np.ones(1), noise) for noise in (0.05, 0.001))
     assert deviations(1, False, loud) == deviations(1000, False, loud) == BETA
     assert deviations(1000, False, quiet) == QUIET_BETA > BETA
+    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == BETA  # as for rewards that were binary
     assert deviations(1000, True, quiet) == deviations(1000, True, loud) == BINARY_BETA
     assert deviations(10**6, True, loud) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
 

@@ -42,7 +42,7 @@ DRAWN = 192
 
 def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
     """Return the weight beta of the deviation in a bound: sqrt(2 log(n / CALM)), and at least that for such noise."""
-    is_quiet = parameters.noise < QUIET * parameters.signal
+    is_quiet = 0 < parameters.noise < QUIET * parameters.signal  # 0 stands for Bernoulli's
     least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else BETA
     return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
 

@@ -112,7 +112,7 @@ class Averaged(QuotientKernel):
 
         turns, center = self._turns(points.shape[1])
         images = np.empty((len(points), *turns.shape[:2]))
-        images_of(np.ascontiguousarray(points), center, turns, images)
+        images_of(np.require(points, requirements=["C", "W"]), center, turns, images)
         return images
 
     def _turns(self, dim: int) -> tuple[Array, Array]:

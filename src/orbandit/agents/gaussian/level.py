@@ -41,9 +41,11 @@ class Level(QuotientKernel):
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the inner kernel's values over the roots of both variances."""
+        own = self._inner.diagonal(a, lengths)
+        others = own if is_same(a, b) else self._inner.diagonal(b, lengths)
         values = self._inner.cross(a, b, lengths)
-        values /= np.sqrt(self._inner.diagonal(a, lengths))[:, None]
-        values /= np.sqrt(self._inner.diagonal(b, lengths))
+        values /= np.sqrt(own)[:, None]
+        values /= np.sqrt(others)
         return values
 
     def paired(self, a: Array, b: Array, lengths: Array) -> Array:

@@ -208,12 +208,16 @@ class Model:
 
     @classmethod
     def restored(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
-        """Return the model whose `arrays` these are, checked."""
+        """Return the model whose `arrays` these are, checked; worked out anew if another version's kernel made them."""
         check_arrays(arrays, kernel.n_scales, len(pool.points))
         signal, noise, center, jitter = arrays["scalars"].tolist()
         counts, means = arrays["counts"], arrays["means"]
         rewards = Rewards(arrays["points"], features, counts, means, arrays["scatter"])
         model = cls(kernel, Parameters(signal, arrays["lengths"], noise), center, pool, rewards, arrays["row_stats"])
+        small = 1e-6 * signal
+        same = np.allclose(arrays["covariances"], model.posterior.covariances, rtol=0, atol=small)
+        if not same or not np.allclose(arrays["cross"], model._cross, rtol=0, atol=small):
+            return model
         if model.size:
             model.posterior.rebuild(arrays["covariances"], counts, means, arrays["noise"])
             model.posterior.restore(arrays["factor"], jitter)

@@ -12,10 +12,11 @@ from nevergrad.optimization import base
 
 from orbandit._checks import Array
 from orbandit.agents import OrbitGP, OrbitTree
+from orbandit.agents.suited import Maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.integrations.cube import about_middle
-from orbandit.integrations.learner import Learner, Maker, Outcome
+from orbandit.integrations.learner import Learner, Outcome
 from orbandit.integrations.nevergrad.coordinates import Coordinates
 
 TOO_LARGE = 5e20

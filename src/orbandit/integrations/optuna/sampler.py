@@ -17,9 +17,10 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from orbandit._checks import as_count
+from orbandit.agents.suited import Maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.integrations.learner import Learner, Maker
+from orbandit.integrations.learner import Learner
 from orbandit.integrations.optuna.symmetry import Symmetry, Units
 from orbandit.integrations.optuna.view import View
 

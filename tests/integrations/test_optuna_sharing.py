@@ -183,6 +183,19 @@ def test_by_default_the_agent_suits_the_number_of_trials():
     assert used.rounds >= 19
 
 
+def test_no_corner_is_tried_twice():
+    learner, rng = Learner(2, None, None, None, 0), np.random.default_rng(0)
+    learner.learn([])
+    tried = []
+    for _ in range(80):
+        point = learner.propose([], 0, rng)
+        assert ((point >= 0) & (point <= 1)).all()
+        tried.append(tuple(point))
+        learner.learn([Outcome(point, float(point.sum()))])  # best in a corner
+    assert sum(min(point) > 0.99 for point in tried) > 20
+    assert len(set(tried)) == 80
+
+
 def test_a_tree_takes_over_after_many_trials_unless_they_were_planned(monkeypatch):
     monkeypatch.setattr(ob.integrations.learner, "PATIENCE", 10)
     rng = np.random.default_rng(0)

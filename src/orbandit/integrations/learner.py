@@ -151,4 +151,4 @@ def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:
     while True:
         step = rng.uniform(-1.0, 1.0, size=len(point))
         if step @ step <= len(point) / 3:  # half of the cube or so, in any dimension
-            return np.asarray(np.clip(point + reach * step, 0.0, 1.0))
+            return np.asarray(1 - np.abs(1 - np.abs(point + reach * step)))  # walls reflect: they would gather points

@@ -9,7 +9,7 @@ N(b, A) as in `posterior.py`, times that of the scatter within points,
 so that repeated measurements say what the noise is. The priors are log-normal, in units of the variance V of the means
 of points about their centre b (plus what scatters within points):
 
-    s ~ V / 2, give or take a factor exp(1.5);   noise ~ V / 10,000, give or take exp(4);   lengths as `Prior` says.
+    s ~ V / 2, give or take a factor exp(1.5);   noise ~ V / 100,000, give or take exp(4);   lengths as `Prior` says.
 """
 
 from typing import NamedTuple, final
@@ -23,7 +23,7 @@ from orbandit.agents.gaussian.base import QuotientKernel
 
 SIGNAL, SIGNAL_DOUBT = 0.5, 1.5
 """Centre of the prior of s over V, and its deviation in logarithms."""
-NOISE, NOISE_DOUBT = 1e-4, 4.0
+NOISE, NOISE_DOUBT = 1e-5, 4.0
 """The same for the noise."""
 QUIETEST = 1e-9
 """The least noise, over V."""

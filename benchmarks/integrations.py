@@ -1,6 +1,6 @@
 """What the sampler for Optuna costs, and how long a new process takes to rebuild it.
 
-Run as `python benchmarks/integrations.py`; it takes about two minutes. Each line says what was measured and what it is
+Run as `python benchmarks/integrations.py`; it takes about five minutes. Each line says what was measured and what it is
 held against:
 
 1. time in the sampler per trial after 1,000 finished trials, in memory, over TPESampler's, in turn: with `OrbitTree` at
@@ -187,9 +187,10 @@ def main() -> None:
             print(f"    OrbitSampler with {agent} {own:.2f} ms, {own / rival:.3f} of that (at most {bound:g});", end="")
             print(f" {beside[agent]:.1f} ms beside three running trials")
     for name, units in UNITS.items():
-        load, rebuild = rebuild_cost(units, None)
-        print(f"{name}, {LOADED} trials: loaded in {load:.2f} s, sampler rebuilt in {rebuild:.2f} s,", end="")
-        print(f" {rebuild / load:.2f} of that (at most 3)")
+        for agent in (ob.agents.OrbitTree, ob.agents.OrbitGP):
+            load, rebuild = rebuild_cost(units, agent)
+            print(f"{name}, {LOADED} trials: loaded in {load:.2f} s, sampler with {agent.__name__} rebuilt in", end="")
+            print(f" {rebuild:.2f} s, {rebuild / load:.2f} of that (at most 3)")
 
 
 if __name__ == "__main__":

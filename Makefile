@@ -37,7 +37,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/alternatives.py
 	$(BIN)/python benchmarks/experiments.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/gp.py
-	$(BIN)/python benchmarks/integrations.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/integrations.py
 	$(BIN)/python benchmarks/studies.py
 
 # The lower bounds of pyproject.toml, tried for real in an environment of their own.

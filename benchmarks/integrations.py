@@ -1,7 +1,7 @@
 """What the sampler for Optuna costs, and how long a new process takes to rebuild it.
 
-Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/integrations.py`; it takes about three minutes. Each line says what was measured and what it is
-held against:
+Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/integrations.py`; it takes about three minutes. Each line says what was
+measured and what it is held against:
 
 1. time in the sampler per trial after 1,000 finished trials, in memory, over TPESampler's, in turn: with `OrbitTree` at
    most 0.1, with `OrbitGP` at most 1;

@@ -187,9 +187,9 @@ def main() -> None:
             print(f"    OrbitSampler with {agent} {own:.2f} ms, {own / rival:.3f} of that (at most {bound:g});", end="")
             print(f" {beside[agent]:.1f} ms beside three running trials")
     for name, units in UNITS.items():
-        for agent in (ob.agents.OrbitTree, ob.agents.OrbitGP):
-            load, rebuild = rebuild_cost(units, agent)
-            print(f"{name}, {LOADED} trials: loaded in {load:.2f} s, sampler with {agent.__name__} rebuilt in", end="")
+        for kind in (ob.agents.OrbitTree, ob.agents.OrbitGP):
+            load, rebuild = rebuild_cost(units, kind)
+            print(f"{name}, {LOADED} trials: loaded in {load:.2f} s, sampler with {kind.__name__} rebuilt in", end="")
             print(f" {rebuild:.2f} s, {rebuild / load:.2f} of that (at most 3)")
 
 

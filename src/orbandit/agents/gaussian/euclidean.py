@@ -173,8 +173,8 @@ class Gram(Euclidean):
 
     def _image(self, offsets: Array) -> Array:
         matrices = offsets.reshape(-1, self._blocks, self._size)
-        products = np.swapaxes(matrices, 1, 2) @ matrices
-        return np.asarray(self._factors * products[:, self._left, self._right])
+        products = matrices[:, :, self._left] * matrices[:, :, self._right]  # by @, bits would depend on the batch
+        return np.asarray(self._factors * products.sum(axis=1))
 
     def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array | None]:
         matrices = offsets.reshape(-1, self._blocks, self._size)

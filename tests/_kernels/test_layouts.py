@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import naive
+import naive_gp
 from orbandit._kernels import layouts
 from orbandit._kernels.layouts import Own, layout_means, paired_similarities, sort_units
 from orbandit._kernels.profiles import padded
@@ -71,7 +71,10 @@ def means(compiled, family, a, b, signed, *, kinds=None, turns=None, lengths=Non
 def expected(family, a, b, signed):
     return np.array(
         [
-            [naive.mean_of_kernel(family, [SQUARE * naive.layout_square(x, y, signed) for x in images]) for y in b]
+            [
+                naive_gp.mean_of_kernel(family, [SQUARE * naive_gp.layout_square(x, y, signed) for x in images])
+                for y in b
+            ]
             for images in a
         ]
     )
@@ -145,13 +148,14 @@ def test_paired_similarities(units, size, signed, compiled):
     pick(paired_similarities, compiled)(turned(x, False), turned(b, signed), kinds, values, slopes)
     pairs = list(zip(x, b, strict=True))
     np.testing.assert_allclose(
-        values, [naive.layout_similarity(u, v, signed) for u, v in pairs], rtol=1e-12, atol=1e-25
+        values, [naive_gp.layout_similarity(u, v, signed) for u, v in pairs], rtol=1e-12, atol=1e-25
     )
     h = 1e-5
     for kind in range(len(slopes)):
         stretch = np.exp(h * (kinds == kind))
         high, low = (
-            np.array([naive.layout_similarity(u * s, v * s, signed) for u, v in pairs]) for s in (1 / stretch, stretch)
+            np.array([naive_gp.layout_similarity(u * s, v * s, signed) for u, v in pairs])
+            for s in (1 / stretch, stretch)
         )
         np.testing.assert_allclose(slopes[kind], (high - low) / (2 * h), atol=1e-9)
 
@@ -162,7 +166,7 @@ def test_paired_similarities(units, size, signed, compiled):
 def test_sort_units(units, size, signed, compiled):
     some = np.random.default_rng(units).integers(-2, 3, (40, units, size)).astype(float)  # with ties and zeros
     some[0] = -0.0
-    expected = np.array([naive.sorted_units(x, signed) for x in some])
+    expected = np.array([naive_gp.sorted_units(x, signed) for x in some])
     pick(sort_units, compiled)(some, signed)
     np.testing.assert_array_equal(some, expected)
     assert not np.signbit(some[some == 0.0]).any()

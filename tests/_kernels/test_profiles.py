@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import naive
+import naive_gp
 from orbandit._kernels.profiles import LANES, carry, padded, profile, write_mean
 from orbandit.agents.gaussian.families import FAMILIES
 
@@ -24,7 +24,9 @@ def test_families(name, compiled):
     expected, expected_slopes = FAMILIES[name].both(q)
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-24)
     np.testing.assert_allclose(slopes, expected_slopes, rtol=1e-12, atol=1e-24)
-    np.testing.assert_allclose(values[3:-2], [naive.radial(name, r) for r in np.sqrt(q[3:-2])], rtol=1e-9, atol=1e-24)
+    np.testing.assert_allclose(
+        values[3:-2], [naive_gp.radial(name, r) for r in np.sqrt(q[3:-2])], rtol=1e-9, atol=1e-24
+    )
 
 
 @both

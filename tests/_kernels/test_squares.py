@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import naive
+import naive_gp
 from orbandit._kernels import squares
 from orbandit._kernels.profiles import padded
 from orbandit._kernels.squares import square_means
@@ -46,7 +46,7 @@ def features():
 
 
 def expected(family, a, b):
-    return np.array([[naive.mean_of_kernel(family, ((x - y) ** 2).sum(axis=1)) for y in b] for x in a])
+    return np.array([[naive_gp.mean_of_kernel(family, ((x - y) ** 2).sum(axis=1)) for y in b] for x in a])
 
 
 def means(compiled, family, a, b, *, slopes=False, turns=None, is_symmetric=False):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import naive
+import naive_gp
 import orbandit as ob
 from orbandit._kernels.factor import backward, forward, lower_diagonal, solve_each
 from orbandit.agents.gaussian.posterior import JITTER, ROOM, Posterior
@@ -69,7 +69,7 @@ def test_growing_is_solving_from_scratch(noise):
     prior = covariances(everything)
     size = len(points)
     mean, variance = known.at(prior[:size, size:], prior.diagonal()[size:])
-    expected = naive.regression(prior, rewards, noises, 0.4, 0.5, known.jitter)
+    expected = naive_gp.regression(prior, rewards, noises, 0.4, 0.5, known.jitter)
     np.testing.assert_allclose(mean, expected[0][size:], atol=1e-6)
     np.testing.assert_allclose(variance, expected[1][size:], atol=1e-7)
     assert known.jitter == pytest.approx(JITTER * 0.2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cases
-import naive
+import naive_gp
 import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
@@ -127,7 +127,7 @@ def test_folds_give_the_largest_kernel(name, family):
     a, b = space.sample(4, 11), space.sample(3, 12)
     each = lengths[scale_classes(group)]
     expected = [
-        [naive.images_of_kernel(family, group.elements(), group.center, x, y, each).max() for y in b] for x in a
+        [naive_gp.images_of_kernel(family, group.elements(), group.center, x, y, each).max() for y in b] for x in a
     ]
     np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-12)
 
@@ -140,7 +140,7 @@ def test_listed_groups_give_the_averaged_kernel_over_its_prior_variances(name, f
     each = lengths[scale_classes(group)]
 
     def mean(x, y):
-        return naive.images_of_kernel(family, group.elements(), group.center, x, y, each).mean()
+        return naive_gp.images_of_kernel(family, group.elements(), group.center, x, y, each).mean()
 
     expected = [[mean(x, y) / math.sqrt(mean(x, x) * mean(y, y)) for y in b] for x in a]
     np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-12)

@@ -1,0 +1,58 @@
+"""Slow, obvious twins of the kernels on orbits and of the regression with them."""
+
+import math
+
+import numpy as np
+from scipy.special import kv
+
+
+def layout_similarity(a, b, signed):
+    """Mean over all pairs of units, and over signs, of exp(-||u - v||^2 / 2)."""
+    signs = (1, -1) if signed else (1,)
+    return np.mean([[[np.exp(-((s * u - v) @ (s * u - v)) / 2) for s in signs] for v in b] for u in a])
+
+
+def layout_square(a, b, signed):
+    """The squared distance of the mean bumps of two layouts."""
+    own = layout_similarity(a, a, signed) + layout_similarity(b, b, signed)
+    return max(own - 2 * layout_similarity(a, b, signed), 0.0)
+
+
+def sorted_units(layout, signed):
+    """The units in the order of the dictionary, with a positive first coordinate if signs do not matter."""
+    units = [tuple(unit + 0.0) for unit in layout]
+    if signed:
+        units = [max(unit, tuple(-x + 0.0 for x in unit)) for unit in units]
+    return np.array(sorted(units))
+
+
+def mean_of_kernel(family, squares):
+    """The mean of a family over squared distances; of these themselves for the family None."""
+    return np.mean([q if family is None else radial(family, math.sqrt(q)) for q in squares])
+
+
+def radial(family, distance):
+    """The families of kernels as they are written in books, as functions of the distance in length scales."""
+    if family == "rbf":
+        return np.exp(-(distance**2) / 2)
+    nu = {"matern12": 1 / 2, "matern32": 3 / 2, "matern52": 5 / 2}[family]
+    z = np.sqrt(2 * nu) * distance
+    return 1.0 if z == 0 else 2 ** (1 - nu) / math.gamma(nu) * z**nu * kv(nu, z)
+
+
+def images_of_kernel(family, elements, center, x, y, lengths):
+    """k(g x, y) for each element g about a centre, with one length scale for each coordinate."""
+    images = [center + g @ (x - center) for g in elements]
+    return np.array([radial(family, np.linalg.norm((image - y) / lengths)) for image in images])
+
+
+def regression(prior, rewards, noise, center, spread, jitter):
+    """Means and variances of all points, by one big solve over single rewards (row, value); jitter counts per point."""
+    rows = sorted({row for row, _ in rewards})
+    counts = np.array([sum(row == other for other, _ in rewards) for row in rows])
+    means = np.array([np.mean([value for other, value in rewards if other == row]) for row in rows])
+    covariance = prior + spread
+    matrix = covariance[np.ix_(rows, rows)] + np.diag(np.asarray(noise)[rows] / counts + jitter)
+    solution = np.linalg.solve(matrix, covariance[rows])
+    variances = covariance.diagonal() - np.einsum("ij,ij->j", covariance[rows], solution)
+    return center + solution.T @ (means - center), variances

@@ -127,6 +127,25 @@ def unit_rows(array: Array) -> Array:
     return scaled
 
 
+def safe_scale(points: Array) -> float:
+    """Return by what to divide so that squares neither overflow nor vanish: 1, unless points are extreme."""
+    largest = float(np.abs(points).max(initial=0.0))
+    return 1.0 if largest == 0.0 or 1e-100 < largest < 1e100 else largest
+
+
+def norms(vectors: Array) -> Array:
+    """Return the Euclidean norms along the last axis; squares neither overflow nor vanish."""
+    with np.errstate(over="ignore"):
+        lengths: Array = np.asarray(np.linalg.norm(vectors, axis=-1))
+    usual = (lengths > 1e-140) & (lengths < 1e150)
+    if usual.all():
+        return lengths
+    largest = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
+    sizes = np.where(largest > 0, largest, 1.0)
+    # Each vector by itself: its norm must not depend, in the last bit, on those beside it.
+    return np.where(usual, lengths, sizes[..., 0] * np.linalg.norm(vectors / sizes, axis=-1))
+
+
 def frozen(array: npt.ArrayLike) -> Array:
     """Return a read-only float64 copy, for arrays that an object hands out."""
     copy = np.array(array, dtype=np.float64)

@@ -330,3 +330,70 @@ def test_representations():
     assert repr(S.Ball(1, 2.0, [3.0])) == "Ball(1, radius=2.0, center=[3.0])"
     assert repr(S.Product(S.Simplex(2), S.Simplex(3))) == "Product(Simplex(2), Simplex(3))"
     assert repr(S.Polytope.regular("cube")) == "Polytope(<8 vertices in R^3>)"
+
+
+def class_units(space, sizes):
+    """One unit for each class of coordinates."""
+    classes = space.unit_classes
+    return np.resize(sizes, classes.max() + 1)[classes]
+
+
+@all_spaces
+@pytest.mark.parametrize("sizes", [[3.0, 0.07], [2.0**-9, 2.0**5]])
+def test_other_units_are_the_same_set(name, sizes):
+    space = SPACES[name]()
+    units = class_units(space, sizes)
+    other = space.in_units(units)
+    points = np.concatenate([space.sample(200, 7), space.project(directions(space, 50, 8) * 5)])
+    np.testing.assert_allclose(other.bounds, [side / units for side in space.bounds], rtol=1e-12, atol=1e-12)
+    assert other.contains(points / units, tol=1e-9 * other.diameter).all()
+    inside = other.sample(200, 9)
+    assert space.contains(inside * units, tol=1e-9 * space.diameter).all()
+    ways = directions(space, 30, 10)
+    np.testing.assert_allclose(other.support(ways), space.support(ways / units), rtol=1e-9, atol=1e-9)
+    factor = np.prod([1 / units[np.flatnonzero(space.unit_classes == c)[0]] for c in space.unit_classes])
+    if space.intrinsic_dim == space.dim:
+        assert other.volume == pytest.approx(space.volume * factor, rel=1e-9)
+
+
+@all_spaces
+@pytest.mark.parametrize("size", [2.0**600, 2.0**-600])
+def test_sizes_whose_squares_are_no_numbers(name, size):
+    """Whatever is asked of a space 1e180 times as large, or as small, the answer is that of the space, scaled."""
+    space = SPACES[name]()
+    other = space.in_units(np.full(space.dim, 1 / size))
+    assert other.diameter == pytest.approx(size * space.diameter, rel=1e-12)
+    points = np.concatenate([space.sample(50, 11), directions(space, 50, 12)])
+    tol = 1e-9 * space.diameter
+    np.testing.assert_array_equal(other.contains(points * size, tol=tol * size), space.contains(points, tol=tol))
+    np.testing.assert_allclose(other.project(points * size) / size, space.project(points), atol=1e-9)
+    np.testing.assert_allclose(other.sample(20, 13) / size, space.sample(20, 13), atol=1e-9)
+    np.testing.assert_allclose(other.support(points) / size, space.support(points), atol=1e-9)
+    assert other._farthest(points[0] * size) == pytest.approx(size * space._farthest(points[0]), rel=1e-9)
+    assert other.volume >= 0
+
+
+def test_units_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="one unit"):
+        S.Product(S.Ball(2), S.Box(0, 1, dim=1)).in_units([1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match="positive"):
+        S.Box(0, 1, dim=2).in_units([1.0, 0.0])
+
+
+def test_spaces_too_wide_for_numbers_are_refused():
+    with pytest.raises(InputError, match=r"low=-1e\+308, high=1e\+308 in coordinate 1"):
+        S.Box([0.0, -1e308], [1.0, 1e308])
+    with pytest.raises(InputError, match="radius"):
+        S.Ball(2, radius=1e308)
+
+
+def test_the_total_of_a_simplex():
+    budget = S.Simplex(4, total=60.0)
+    points = budget.sample(100, 0)
+    np.testing.assert_allclose(points.sum(axis=1), 60.0)
+    np.testing.assert_allclose(points, 60 * S.Simplex(4).sample(100, 0))
+    np.testing.assert_allclose(budget.project(points + 7.0), points, atol=1e-12)
+    assert repr(budget) == "Simplex(4, total=60.0)"
+    assert budget.volume == pytest.approx(60**3 * S.Simplex(4).volume)
+    with pytest.raises(InputError, match="total"):
+        S.Simplex(3, total=0.0)

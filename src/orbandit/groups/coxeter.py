@@ -5,10 +5,10 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, safe_scale
 from orbandit.groups.reflection import ReflectionGroup
 from orbandit.groups.roots import root_system
-from orbandit.groups.ties import TIE, safe_scale
+from orbandit.groups.ties import TIE
 
 
 @final

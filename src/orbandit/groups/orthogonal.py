@@ -11,11 +11,10 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array
+from orbandit._checks import Array, safe_scale
 from orbandit.errors import GroupTooLargeError, InputError, NoDomainError
 from orbandit.groups.blockwise import Blockwise
 from orbandit.groups.symmetric import adjacent_swaps
-from orbandit.groups.ties import safe_scale
 
 RANK = 1e-12
 """Columns that add less than this fraction of ||M|| to the span of those before hold no pivot."""

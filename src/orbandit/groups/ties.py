@@ -9,24 +9,16 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array
+from orbandit._checks import Array, norms
 
 Flags = npt.NDArray[np.bool_]
 
 TIE = 1e-14
 
 
-def safe_scale(points: Array) -> float:
-    """Return by what to divide so that squares neither overflow nor vanish: 1, unless points are extreme."""
-    largest = float(np.abs(points).max(initial=0.0))
-    return 1.0 if largest == 0.0 or 1e-100 < largest < 1e100 else largest
-
-
 def tolerances(points: Array, slack: float) -> Array:
     """Return within what each point's coordinates count as equal, as a column; the same for all its images."""
-    size = safe_scale(points)
-    norms: Array = size * np.linalg.norm(points / size, axis=1, keepdims=True)
-    return TIE * norms + slack
+    return TIE * norms(points)[:, None] + slack
 
 
 def settled(points: Array, once: Callable[[Array], tuple[Array, Flags]]) -> Array:

@@ -6,8 +6,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_point, as_positive, frozen
-from orbandit.spaces.base import Space
+from orbandit._checks import Array, as_count, as_point, as_positive, frozen, norms
+from orbandit.errors import InputError
+from orbandit.spaces.base import Classes, Space
 
 
 @final
@@ -37,6 +38,13 @@ class Ball(Space):
         dim = as_count(dim, "dim")
         self._radius = as_positive(radius, "radius")
         self._center = frozen(np.zeros(dim) if center is None else as_point(center, dim, "center"))
+        with np.errstate(over="ignore"):
+            farthest = 2 * (np.abs(self._center).max() + self._radius)
+        if not math.isfinite(farthest):
+            raise InputError(
+                f"`radius` and `center` must be below 4e307 together, but got radius={self._radius} with a center "
+                f"as far as {np.abs(self._center).max()}; use other units."
+            )
 
     def __repr__(self) -> str:
         place = f", center={self._center.tolist()}" if self._center.any() else ""
@@ -61,7 +69,9 @@ class Ball(Space):
     def volume(self) -> float:
         """pi^(d/2) radius^d / Gamma(d/2 + 1)."""
         d = self.dim
-        return math.exp(d / 2 * math.log(math.pi) + d * math.log(self._radius) - math.lgamma(d / 2 + 1))
+        with np.errstate(over="ignore"):
+            log = d / 2 * math.log(math.pi) + d * math.log(self._radius) - math.lgamma(d / 2 + 1)
+            return float(np.exp(log))
 
     @property
     def diameter(self) -> float:
@@ -73,9 +83,16 @@ class Ball(Space):
         """The box of side 2 radius about the centre."""
         return self._center - self._radius, self._center + self._radius
 
+    @property
+    def unit_classes(self) -> Classes:
+        """One class: all coordinates have one unit."""
+        return np.zeros(self.dim, dtype=np.intp)
+
+    def _in_units(self, units: Array) -> "Ball":
+        return Ball(self.dim, self._radius / float(units[0]), self._center / units)
+
     def _excess(self, points: Array) -> Array:
-        distances: Array = np.linalg.norm(points - self._center, axis=1)
-        return distances - self._radius
+        return norms(points - self._center) - self._radius
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
         directions = rng.standard_normal((size, self.dim))
@@ -85,17 +102,17 @@ class Ball(Space):
 
     def _project(self, points: Array) -> Array:
         offsets = points - self._center
-        norms = np.linalg.norm(offsets, axis=1, keepdims=True)
-        outside = norms > self._radius
-        scale = np.divide(self._radius, norms, where=outside, out=np.ones_like(norms))
+        distances = norms(offsets)[:, None]
+        outside = distances > self._radius
+        scale = np.divide(self._radius, distances, where=outside, out=np.ones_like(distances))
         return np.where(outside, self._center + scale * offsets, points)
 
     def _support(self, directions: Array) -> Array:
-        heights: Array = directions @ self._center + self._radius * np.linalg.norm(directions, axis=1)
+        heights: Array = directions @ self._center + self._radius * norms(directions)
         return heights
 
     def _farthest(self, point: Array) -> float:
-        return float(np.linalg.norm(point - self._center)) + self._radius
+        return float(norms(point - self._center)) + self._radius
 
     def _halfspaces(self) -> tuple[Array, Array]:
         if self.dim == 1:  # an interval is a polytope, and may be swapped with the side of a box

@@ -8,10 +8,14 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_generator, as_points, as_tolerance
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_points, as_tolerance
 from orbandit._recipes import Recipe
+from orbandit.errors import InputError
 
 BoolArray = npt.NDArray[np.bool_]
+
+Classes = npt.NDArray[np.intp]
+"""The class of each coordinate, (dim,): 0, 1, ..."""
 
 
 class Space(Recipe, ABC):
@@ -48,6 +52,33 @@ class Space(Recipe, ABC):
         """The smallest box around the set, as (low, high)."""
 
     @property
+    def unit_classes(self) -> Classes:
+        """The class of each coordinate, (dim,): those of a class must be measured in one unit, as those of a ball."""
+        return np.arange(self.dim)
+
+    def in_units(self, units: npt.ArrayLike) -> "Space":
+        """Return the same set in other units: each coordinate divided by its unit.
+
+        Parameters
+        ----------
+        units : (dim,) array
+            Positive, and equal within each of `unit_classes`: a ball stretched one way is no ball.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> ob.spaces.Box([0.0, 10.0], [0.5, 1000.0]).in_units([0.5, 10.0])
+        Box([0.0, 1.0], [1.0, 100.0])
+        """
+        given = np.array(np.broadcast_to(as_finite(units, "units"), (self.dim,)))
+        if not (given > 0).all():
+            raise InputError(f"`units` must be positive, but got {given.min()}.")
+        classes = self.unit_classes
+        if (given != given[np.unique(classes, return_index=True)[1]][classes]).any():
+            raise InputError(f"`units` must be equal for coordinates of {self!r} that have one unit; see unit_classes.")
+        return self._in_units(given)
+
+    @property
     def _tolerance(self) -> float:
         """How far outside points still pass for points of the set: 1e-9 of its size, and rounding of coordinates."""
         return 1e-9 * self.diameter + 4 * float(np.spacing(np.abs(self.bounds).max()))
@@ -80,6 +111,10 @@ class Space(Recipe, ABC):
         batch, single = as_points(directions, self.dim, "directions")
         heights = self._support(batch)
         return heights[0] if single else heights
+
+    @abstractmethod
+    def _in_units(self, units: Array) -> "Space":
+        """Return the set with coordinates divided by units that fit."""
 
     @abstractmethod
     def _excess(self, points: Array) -> Array:

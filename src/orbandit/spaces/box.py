@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, frozen
+from orbandit._checks import Array, as_count, as_finite, frozen, norms
 from orbandit.errors import InputError
 from orbandit.spaces.base import Space
 
@@ -48,6 +48,14 @@ class Box(Space):
                 f"`low < high` must hold, but got low={lo[i]}, high={hi[i]} in coordinate {i}; "
                 "drop a coordinate that cannot vary."
             )
+        with np.errstate(over="ignore"):
+            widths = hi - lo
+        if not np.isfinite(widths).all():
+            i = int(np.argmin(np.isfinite(widths)))
+            raise InputError(
+                f"a box must be narrower than 1.8e308, but got low={lo[i]}, high={hi[i]} in coordinate {i}; "
+                "use other units."
+            )
         self._low, self._high = frozen(lo), frozen(hi)
 
     def __repr__(self) -> str:
@@ -66,12 +74,15 @@ class Box(Space):
     @property
     def diameter(self) -> float:
         """Length of the diagonal."""
-        return float(np.linalg.norm(self._high - self._low))
+        return float(norms(self._high - self._low))
 
     @property
     def bounds(self) -> tuple[Array, Array]:
         """The bounds themselves."""
         return self._low, self._high
+
+    def _in_units(self, units: Array) -> "Box":
+        return Box(self._low / units, self._high / units)
 
     def _excess(self, points: Array) -> Array:
         outside: Array = np.maximum(self._low - points, points - self._high).max(axis=1)
@@ -88,7 +99,7 @@ class Box(Space):
         return heights
 
     def _farthest(self, point: Array) -> float:
-        return float(np.linalg.norm(np.maximum(point - self._low, self._high - point)))
+        return float(norms(np.maximum(point - self._low, self._high - point)))
 
     def _halfspaces(self) -> tuple[Array, Array]:
         eye = np.eye(self.dim)

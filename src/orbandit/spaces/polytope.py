@@ -1,12 +1,13 @@
 """Polytope: the convex hull of finitely many points, and the regular ones by name."""
 
+import copy
 from functools import cached_property
 from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_finite, frozen
+from orbandit._checks import Array, as_finite, frozen, norms, safe_scale
 from orbandit.errors import InputError
 from orbandit.spaces.base import Space
 from orbandit.spaces.regular import regular_vertices
@@ -81,15 +82,18 @@ class Polytope(Space):
     @property
     def volume(self) -> float:
         """Sum over a triangulation."""
-        return float(self._triangulation[1].sum())
+        widths = np.subtract(*self.bounds[::-1])
+        with np.errstate(over="ignore"):
+            return float(np.prod(widths) * self._triangulation[1].sum())
 
     @cached_property
     def diameter(self) -> float:
         """The largest distance of two corners."""
         from scipy.spatial.distance import cdist
 
-        vertices, step = self._vertices, max(1, 4_000_000 // len(self._vertices))
-        return max(float(cdist(vertices[i : i + step], vertices).max()) for i in range(0, len(vertices), step))
+        size = float(np.abs(self._vertices - self._middle).max())
+        vertices, step = (self._vertices - self._middle) / size, max(1, 4_000_000 // len(self._vertices))
+        return size * max(float(cdist(vertices[i : i + step], vertices).max()) for i in range(0, len(vertices), step))
 
     @property
     def bounds(self) -> tuple[Array, Array]:
@@ -98,9 +102,23 @@ class Polytope(Space):
 
     @cached_property
     def _triangulation(self) -> tuple[Array, Array]:
-        """Simplices with one corner in the middle, given by their other corners (t, dim, dim), and volumes."""
+        """Simplices with one corner in the middle, by their other corners (t, dim, dim), and parts of the box around.
+
+        The volumes are over that of the box, so that they are numbers in any units.
+        """
         factorial = np.prod(np.arange(1.0, self.dim + 1))
-        return self._facets, np.abs(np.linalg.det(self._facets)) / factorial
+        return self._facets, np.abs(np.linalg.det(self._facets / np.subtract(*self.bounds[::-1]))) / factorial
+
+    def _in_units(self, units: Array) -> "Polytope":
+        made = copy.copy(self)
+        for derived in ("diameter", "_triangulation"):
+            made.__dict__.pop(derived, None)
+        sizes = norms(self._normals * units)  # <n, x> <= b is <n u, x / u> <= b
+        made._normals, made._offsets = self._normals * units / sizes[:, None], self._offsets / sizes
+        made._vertices, made._middle = frozen(self._vertices / units), self._middle / units
+        made._facets = self._facets / units
+        made._recipe = ((made._vertices,), {})
+        return made
 
     def _excess(self, points: Array) -> Array:
         excess: Array = ((points - self._middle) @ self._normals.T - self._offsets).max(axis=1)
@@ -118,12 +136,13 @@ class Polytope(Space):
         nearest = points.copy()
         outside = np.flatnonzero(self._excess(points) > 0)
         moved, weights = np.empty((len(outside), self.dim)), np.empty((len(outside), len(self._normals)))
-        away = points[outside] - self._middle
-        onto_polytope(away, self._normals, self._offsets, self.diameter, moved, weights)
+        size = safe_scale(self._vertices - self._middle)
+        away, offsets = (points[outside] - self._middle) / size, self._offsets / size
+        onto_polytope(away, self._normals, offsets, self.diameter / size, moved, weights)
         for i, point, active in zip(outside, moved, weights > 0, strict=True):
             # From far away rounding leaves a point a little off the facets it lies on: step onto them.
-            miss = self._normals[active] @ point - self._offsets[active]
-            nearest[i] = self._middle + point - np.linalg.lstsq(self._normals[active], miss, rcond=None)[0]
+            miss = self._normals[active] @ point - offsets[active]
+            nearest[i] = self._middle + size * (point - np.linalg.lstsq(self._normals[active], miss, rcond=None)[0])
         return nearest
 
     def _support(self, directions: Array) -> Array:
@@ -131,7 +150,7 @@ class Polytope(Space):
         return heights
 
     def _farthest(self, point: Array) -> float:
-        return float(np.linalg.norm(self._vertices - point, axis=1).max())
+        return float(norms(self._vertices - point).max())
 
     def _halfspaces(self) -> tuple[Array, Array]:
         return self._normals, self._offsets + self._normals @ self._middle

@@ -7,7 +7,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.errors import InputError, InputTypeError
-from orbandit.spaces.base import Space
+from orbandit.spaces.base import Classes, Space
 
 
 @final
@@ -71,6 +71,15 @@ class Product(Space):
         """The parts' bounds, side by side."""
         lows, highs = zip(*(part.bounds for part in self._parts), strict=True)
         return np.concatenate(lows), np.concatenate(highs)
+
+    @property
+    def unit_classes(self) -> Classes:
+        """The parts' classes, side by side."""
+        counts = np.cumsum([0, *(part.unit_classes.max() + 1 for part in self._parts)])
+        return np.concatenate([part.unit_classes + first for part, first in zip(self._parts, counts, strict=False)])
+
+    def _in_units(self, units: Array) -> "Product":
+        return Product(*(part._in_units(units[own]) for part, own in zip(self._parts, self._slices, strict=True)))
 
     def _excess(self, points: Array) -> Array:
         excesses = [part._excess(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]

@@ -1,17 +1,17 @@
-"""Simplex: ways to divide one unit among `dim` takers; a flat set, of dimension dim - 1."""
+"""Simplex: ways to divide a total among `dim` takers; a flat set, of dimension dim - 1."""
 
 import math
 from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, unit_rows
-from orbandit.spaces.base import Space
+from orbandit._checks import Array, as_count, as_positive, norms, unit_rows
+from orbandit.spaces.base import Classes, Space
 
 
 @final
 class Simplex(Space):
-    """The probability simplex {x : x >= 0, sum x = 1}.
+    """The simplex {x : x >= 0, sum x = total}; of probabilities or shares by default.
 
     It is flat: points have `dim` coordinates, but the set has dimension dim - 1, and its volume is
     measured there.
@@ -20,6 +20,8 @@ class Simplex(Space):
     ----------
     dim : int
         Number of coordinates, at least 2.
+    total : float
+        What the coordinates sum to, positive.
 
     Examples
     --------
@@ -29,17 +31,21 @@ class Simplex(Space):
     (3, 2, 0.866)
     >>> budget.project([1.0, 1.0, 0.0])
     array([0.5, 0.5, 0. ])
+    >>> ob.spaces.Simplex(3, total=60.0).project([30.0, 30.0, 30.0])
+    array([20., 20., 20.])
 
     References
     ----------
     The projection is Algorithm 1 of Duchi, Shalev-Shwartz, Singer and Chandra (ICML 2008).
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, total: float = 1.0) -> None:
         self._dim = as_count(dim, "dim", minimum=2)
+        self._total = as_positive(total, "total")
 
     def __repr__(self) -> str:
-        return f"Simplex({self._dim})"
+        total = "" if self._total == 1 else f", total={self._total}"
+        return f"Simplex({self._dim}{total})"
 
     @property
     def dim(self) -> int:
@@ -52,53 +58,69 @@ class Simplex(Space):
         return self._dim - 1
 
     @property
+    def total(self) -> float:
+        """What the coordinates of a point sum to."""
+        return self._total
+
+    @property
     def volume(self) -> float:
-        """sqrt(dim) / (dim - 1)!, the measure in dimension dim - 1."""
-        return math.exp(0.5 * math.log(self._dim) - math.lgamma(self._dim))
+        """sqrt(dim) / (dim - 1)! times total^(dim - 1), the measure in dimension dim - 1."""
+        log = 0.5 * math.log(self._dim) - math.lgamma(self._dim) + (self._dim - 1) * math.log(self._total)
+        with np.errstate(over="ignore"):
+            return float(np.exp(log))
 
     @property
     def diameter(self) -> float:
-        """The distance of two corners, sqrt(2)."""
-        return math.sqrt(2.0)
+        """The distance of two corners, sqrt(2) times the total."""
+        return math.sqrt(2.0) * self._total
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """The unit cube."""
-        return np.zeros(self._dim), np.ones(self._dim)
+        """From nothing to the total in every coordinate."""
+        return np.zeros(self._dim), np.full(self._dim, self._total)
+
+    @property
+    def unit_classes(self) -> Classes:
+        """One class: all coordinates have one unit."""
+        return np.zeros(self._dim, dtype=np.intp)
+
+    def _in_units(self, units: Array) -> "Simplex":
+        return Simplex(self._dim, self._total / float(units[0]))
 
     def _excess(self, points: Array) -> Array:
-        off_plane = np.abs(points.sum(axis=1) - 1.0) / math.sqrt(self._dim)
+        off_plane = np.abs(points.sum(axis=1) - self._total) / math.sqrt(self._dim)
         excess: Array = np.maximum(off_plane, -points.min(axis=1))
         return excess
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
         shares = rng.standard_exponential((size, self._dim))
         shares /= shares.sum(axis=1, keepdims=True)
-        return shares
+        return shares * self._total
 
     def _project(self, points: Array) -> Array:
-        # The answer is max(x - theta, 0), with the one theta that makes it sum to 1; equal shifts do not matter.
+        # The answer is max(x - theta, 0), with the theta that makes it sum to the total; equal shifts do not matter.
         points = points - points.max(axis=1, keepdims=True, initial=-np.inf)
         falling = -np.sort(-points, axis=1)
-        thetas = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, self._dim + 1)
+        thetas = (np.cumsum(falling, axis=1) - self._total) / np.arange(1, self._dim + 1)
         last = self._dim - 1 - np.argmax((falling > thetas)[:, ::-1], axis=1)
         theta = np.take_along_axis(thetas, last[:, None], axis=1)
         return np.maximum(points - theta, 0.0)
 
     def _support(self, directions: Array) -> Array:
-        heights: Array = directions.max(axis=1)
+        heights: Array = self._total * directions.max(axis=1)
         return heights
 
     def _farthest(self, point: Array) -> float:
-        return float(np.linalg.norm(np.eye(self._dim) - point, axis=1).max())
+        return float(norms(self._total * np.eye(self._dim) - point).max())
 
     def _frame(self) -> tuple[Array, Array]:
         # Helmert's axes: the k-th compares the mean of the first k coordinates with the next one.
         axes = np.tri(self._dim - 1, self._dim, 0)
         axes[np.arange(self._dim - 1), np.arange(1, self._dim)] = -np.arange(1, self._dim)
-        return np.full(self._dim, 1 / self._dim), unit_rows(axes)
+        return np.full(self._dim, self._total / self._dim), unit_rows(axes)
 
     def _halfspaces(self) -> tuple[Array, Array]:
         flat = np.full((1, self._dim), 1 / math.sqrt(self._dim))
         normals = np.vstack([-np.eye(self._dim), flat, -flat])
-        return normals, np.concatenate([np.zeros(self._dim), normals[-2:].sum(axis=1) / self._dim])
+        offsets = self._total * normals[-2:].sum(axis=1) / self._dim
+        return normals, np.concatenate([np.zeros(self._dim), offsets])

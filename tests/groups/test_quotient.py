@@ -113,8 +113,7 @@ def test_units_do_not_matter(name, size):
     group = {**FINITE, **INFINITE}[name]()
     a, b = np.random.default_rng(26).standard_normal((2, 10, group.dim))
     np.testing.assert_allclose(group.fold(size * a) / size, group.fold(a), atol=1e-12)
-    if 1e-100 < size < 1e100:
-        np.testing.assert_allclose(group.distance(size * a, size * b) / size, group.distance(a, b), atol=1e-12)
+    np.testing.assert_allclose(group.distance(size * a, size * b) / size, group.distance(a, b), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["H4", "E6"])

@@ -26,6 +26,7 @@ from orbandit._checks import (
     as_point,
     as_points,
     frozen,
+    safe_scale,
 )
 from orbandit._recipes import Recipe
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
@@ -33,6 +34,7 @@ from orbandit.groups.closure import TOLERANCE, close_points, generic_point
 from orbandit.groups.domain import Domain, dirichlet_normals
 from orbandit.groups.preservation import preserved
 from orbandit.groups.ties import Flags, settled
+from orbandit.groups.units import class_widths
 from orbandit.spaces import Space
 
 LIMIT = 100_000
@@ -197,7 +199,9 @@ class Group(Recipe, ABC):
         """
         left, left_single = as_points(a, self.dim, "a")
         right, right_single = as_points(b, self.dim, "b")
-        distances = self._distance(left - self._center, right - self._center)
+        left, right = left - self._center, right - self._center
+        size = max(safe_scale(left), safe_scale(right))
+        distances = size * self._distance(left / size, right / size)
         if left_single and right_single:
             return np.float64(distances[0, 0])
         flat = left_single or right_single
@@ -253,7 +257,8 @@ class Group(Recipe, ABC):
             raise InputError(
                 f"`space` and group must have one dimension, but {space!r} has {space.dim} and {self!r} has {self.dim}."
             )
-        return preserved(space, self.generators, self._center)
+        units = class_widths(space, self.generators)  # a tolerance has a meaning only where all sides are alike
+        return preserved(space._in_units(units), self.generators, self._center / units)
 
     def _fold_about_center(self, slack: float, points: Array) -> tuple[Array, Flags]:
         """Fold about the centre; unless the quotient is Euclidean, any point may need a second look."""

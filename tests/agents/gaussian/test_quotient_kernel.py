@@ -11,7 +11,8 @@ import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
 from orbandit.agents.gaussian.level import Level
-from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, quotient_kernel, scale_classes
+from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, quotient_kernel
+from orbandit.groups.units import scale_classes
 
 G, S = ob.groups, ob.spaces
 
@@ -114,7 +115,7 @@ def test_gradients_by_the_point(name, family):
 @every_group
 def test_length_scales_commute_with_the_group(name):
     group = GROUPS[name]()
-    classes = scale_classes(group)
+    classes = scale_classes(group.generators)
     assert set(classes) == set(range(classes.max() + 1))
     scales = np.diag(np.random.default_rng(10).uniform(1, 2, classes.max() + 1)[classes])
     np.testing.assert_allclose(scales @ group.generators, group.generators @ scales, atol=1e-8)
@@ -125,7 +126,7 @@ def test_length_scales_commute_with_the_group(name):
 def test_folds_give_the_largest_kernel(name, family):
     group, space, kernel, lengths = setting(name, family)
     a, b = space.sample(4, 11), space.sample(3, 12)
-    each = lengths[scale_classes(group)]
+    each = lengths[scale_classes(group.generators)]
     expected = [
         [naive_gp.images_of_kernel(family, group.elements(), group.center, x, y, each).max() for y in b] for x in a
     ]
@@ -137,7 +138,7 @@ def test_folds_give_the_largest_kernel(name, family):
 def test_listed_groups_give_the_averaged_kernel_over_its_prior_variances(name, family):
     group, space, kernel, lengths = setting(name, family)
     a, b = space.sample(3, 11), space.sample(2, 12)
-    each = lengths[scale_classes(group)]
+    each = lengths[scale_classes(group.generators)]
 
     def mean(x, y):
         return naive_gp.images_of_kernel(family, group.elements(), group.center, x, y, each).mean()

@@ -37,18 +37,16 @@ from orbandit.groups import Diagonal, Group, Joint, Orthogonal, Product, Trivial
 from orbandit.groups.base import check_fit
 from orbandit.groups.blocks import BlockGroup
 from orbandit.groups.closure import generic_point
+from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
-__all__ = ["MOST", "QuotientKernel", "quotient_kernel", "scale_classes"]
+__all__ = ["MOST", "QuotientKernel", "quotient_kernel"]
 
 MOST = 128
 """Most elements that a kernel is averaged over: each value costs as much as that many."""
 
 FEW = 24
 """Exchanges of blocks up to this order are averaged over: that finds better layouts of few turbines than `Layouts`."""
-
-MIXED = 1e-9
-"""Entries of a generator below this do not mix coordinates."""
 
 
 class _Setting(NamedTuple):
@@ -92,33 +90,15 @@ def quotient_kernel(space: Space, group: Group | None = None, family: str = "mat
     profile = family_named(family)
     check_fit(space, group)
     group = Trivial(space.dim) if group is None else group
-    classes = scale_classes(group)
+    classes = scale_classes(group.generators)
     setting = _Setting(group, classes, _widths(space, classes), profile)
     return _as_kernel(_part(group, np.arange(group.dim), setting), setting)
-
-
-def scale_classes(group: Group) -> Index:
-    """Return the class of each coordinate, (dim,): 0, 1, ..., where coordinates that a generator mixes share one.
-
-    A diagonal matrix D commutes with g just if (D_ii - D_jj) g_ij = 0 for all i and j.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> scale_classes(ob.groups.BlockPermutation(3, 2))
-    array([0, 1, 0, 1, 0, 1])
-    """
-    from scipy.sparse.csgraph import connected_components
-
-    mixed = np.asarray((np.abs(group.generators) > MIXED).any(axis=0))
-    return np.asarray(connected_components(mixed, directed=False)[1], dtype=np.intp)
 
 
 def _widths(space: Space, classes: Index) -> Array:
     """Return the mean width of the space in the coordinates of each class."""
     low, high = space.bounds
-    widths = np.bincount(classes, high - low) / np.bincount(classes)
-    return np.where(widths > 1e-12 * space.diameter, widths, space.diameter)
+    return np.asarray(np.bincount(classes, high - low) / np.bincount(classes))
 
 
 def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientKernel:

@@ -47,7 +47,7 @@ AGENTS = {
     "OrbitTree": on(A.OrbitTree, SQUARE),
     "OrbitTree S3": on(A.OrbitTree, CUBE, S3),
     "OrbitTree unknown": on(A.OrbitTree, CUBE, G.CyclicShift(3), lipschitz=None),
-    "OrbitTree theory": on(A.OrbitTree, CUBE, S3, guarantee="theory"),
+    "OrbitTree theory": on(A.OrbitTree, CUBE, S3, lipschitz=1.0, guarantee="theory"),
     "OrbitTree simplex": on(A.OrbitTree, S.Simplex(3), S3),
     "OrbitTree turbines": on(A.OrbitTree, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2)),
     "OrbitTree shared points": on(A.OrbitTree, S.Simplex(4), lipschitz=5.0),

@@ -228,3 +228,93 @@ def test_bad_agents_and_histories_are_refused():
         ob.maximize(lambda x: 1.0, CUBE, budget=5, agent=3)
     with pytest.raises(InputTypeError, match="history"):
         ob.maximize(lambda x: 1.0, CUBE, budget=5, history=([[0.5, 0.5, 0.5]], [1.0]))
+
+
+A, G, S = ob.agents, ob.groups, ob.spaces
+
+STRETCHED = {
+    "no group": (S.Box([-0.3, 10.0, 2.0], [0.1, 1000.0, 5.0]), None, [0, 1, 2]),
+    "machines": (S.Box([0, 10, 0, 10], [0.1, 70, 0.1, 70]), G.BlockPermutation(2, 2), [0, 1, 0, 1]),
+    "signs": (S.Box([0.0, -4.0], [0.7, 9.0]), G.SignFlips(2).centered([0.35, 2.5]), [0, 1]),
+    "swap beside one": (S.Box([1.0, 1.0, 5.0], [1.5, 1.5, 90.0]), G.Permutation([[1, 0, 2]]), [0, 0, 1]),
+}
+
+
+def plays(space, group, factors, agent, budget, seed=3):
+    """The points measured in a space stretched by factors, with noise, back in the units of the space."""
+    low, high = space.bounds
+    noise = np.random.default_rng(seed)
+    wide = S.Box(low * factors, high * factors)
+    moved = group and group.centered(group.center * factors)
+
+    def measure(x):
+        share = (x / factors - low) / (high - low)
+        share = share if group is None else np.abs(group.fold(x / factors) - low) / (high - low)
+        return float(1 - np.abs(share - 0.37).mean() + 0.05 * noise.standard_normal())
+
+    best = ob.maximize(measure, wide, moved, agent=agent, budget=budget, seed=seed)
+    return best.history.points / factors, best.point / factors
+
+
+@pytest.mark.parametrize("agent", [A.OrbitGP, A.OrbitTree, A.UniformMesh, A.HOO, A.Zooming], ids=lambda a: a.__name__)
+@pytest.mark.parametrize("name", STRETCHED)
+def test_stretching_coordinates_by_powers_of_two_changes_no_play(name, agent):
+    space, group, classes = STRETCHED[name]
+    budget = 60 if agent is A.OrbitGP else 200
+    factors = 2.0 ** np.array([-20, 13, 45])[classes]
+    points, best = plays(space, group, np.ones(space.dim), agent, budget)
+    others, other_best = plays(space, group, factors, agent, budget)
+    np.testing.assert_array_equal(points, others)
+    np.testing.assert_array_equal(best, other_best)
+
+
+@pytest.mark.parametrize("agent", [A.OrbitGP, A.OrbitTree], ids=lambda a: a.__name__)
+def test_agents_that_learn_their_slope_need_no_maximize_for_that(agent):
+    """Called directly, with asks that overlap, and saved and loaded on the way."""
+    space, group, classes = STRETCHED["machines"]
+
+    def run(factors):
+        low, high = space.bounds
+        own = agent(S.Box(low * factors, high * factors), group, horizon=100, seed=5)
+        noise, points = np.random.default_rng(0), []
+        for _ in range(40):
+            pair = own.ask_batch(2)
+            for point in pair[::-1]:
+                share = (group.fold(point / factors) - low) / (high - low)
+                own.tell(point, float(np.clip(1 - np.abs(share - 0.4).mean() + 0.1 * noise.standard_normal(), 0, 1)))
+            points += [*(pair / factors)]
+        return np.array(points)
+
+    np.testing.assert_array_equal(run(np.ones(4)), run(2.0 ** np.array([-20, 30])[classes]))
+
+
+@pytest.mark.parametrize(("agent", "budget"), [(A.OrbitGP, 50), (A.OrbitTree, 400)], ids=["OrbitGP", "OrbitTree"])
+def test_stretching_by_any_factors_changes_no_regret(agent, budget):
+    """Rounding may change plays; the regret stays within two standard errors of the difference, over 10 seeds."""
+    space, group, classes = STRETCHED["machines"]
+    low, high = space.bounds
+
+    def regrets(factors):
+        found = [plays(space, group, factors, agent, budget, seed)[1] for seed in range(10)]
+        return np.abs((group.fold(found) - low) / (high - low) - 0.37).mean(axis=1)
+
+    plain, other = regrets(np.ones(4)), regrets(np.array([3.7e-5, 911.0])[classes])
+    error = np.hypot(plain.std(ddof=1), other.std(ddof=1)) / np.sqrt(10)
+    assert abs(plain.mean() - other.mean()) <= 2 * error + 1e-6
+
+
+def test_every_coordinate_varies_whatever_its_units():
+    space = S.Box([0.001, 10], [0.1, 1000])
+    best = ob.maximize(lambda x: -abs(x[0] - 0.03) / 0.1 - abs(x[1] - 600) / 1000, space, budget=4000, seed=0)
+    np.testing.assert_allclose(best.point, [0.03, 600], rtol=0.05)
+
+
+@pytest.mark.parametrize("width", [1e-300, 1e-200, 1e200, 1e300])
+@pytest.mark.parametrize("agent", [A.OrbitGP, A.OrbitTree, A.UniformMesh, A.HOO], ids=lambda a: a.__name__)
+def test_spaces_of_any_width(width, agent):
+    space, group = S.Box(0.0, width, dim=2), G.Symmetric(2)
+    peak = np.array([0.3, 0.7])
+    best = ob.maximize(
+        lambda x: float(1 - np.abs(np.sort(x) / width - peak).mean()), space, group, agent=agent, budget=80, seed=0
+    )
+    assert np.abs(np.sort(best.point) / width - peak).max() < 0.2

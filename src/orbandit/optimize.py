@@ -18,6 +18,8 @@ from orbandit.agents.base import Seed, as_number, as_stream
 from orbandit.agents.suited import Maker, learns_slopes, suited
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
+from orbandit.groups.base import check_fit
+from orbandit.groups.units import Units
 from orbandit.spaces import Space
 
 SPREAD = 16
@@ -87,8 +89,10 @@ def maximize(
     budget : int
         Number of measurements to make.
     lipschitz : float, optional
-        The Lipschitz constant of the mean, if it is known. Otherwise `OrbitGP` and `OrbitTree` learn it, and other
-        agents are told that the whole range of values may be crossed over half the diameter of the space.
+        The Lipschitz constant of the mean, if it is known. Otherwise `OrbitGP` and `OrbitTree` learn it, other agents
+        are told that the whole range of values may be crossed over half the diameter of the space, and all work in
+        coordinates divided by the width of the space, each class that the group mixes by its own: metres may stand
+        beside degrees.
     agent : callable, optional
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
         default `OrbitGP` below 3,000 measurements, history included, and `OrbitTree` from there on, since its choices
@@ -190,16 +194,18 @@ class _Search:
         history: History | None,
         seed: Seed,
     ) -> None:
-        if not isinstance(space, Space):
-            raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
+        check_fit(space, group)
         if agent is not None and not callable(agent):
             raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
-        self._sign, self._space, self._group, self.budget = sign, space, group, budget
+        self._sign, self._space, self.budget = sign, space, budget
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
         self._seed = int(as_stream(seed).integers(2**63))  # the same priorities whenever an agent starts again
         self.measured = _checked(history, space)
         self._horizon = budget + len(self.measured)
         self._maker = agent or suited(self._horizon, space, group)
+        is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
+        self._units = Units(space, group) if is_scaled else Units.same(space, group)
+        self._places = [self._units.enter(point) for point, _ in self.measured]  # as the agent knows them
         self._low, self._high, self._unit = 0.0, 1.0, 1.0
         self._agent = self._make()
         self._told = -1  # how much of what was measured the agent knows; none, until a range can be guessed
@@ -209,7 +215,8 @@ class _Search:
         try:
             if self._told < len(self.measured) and len(self.measured) >= SPREAD:
                 self._restart()
-            point = self._agent.ask()
+            place = self._agent.ask()
+            point = self._units.leave(place)
         except Exception as error:
             raise self._failure("choosing a point", None, error) from error
         try:
@@ -219,9 +226,10 @@ class _Search:
         except Exception as error:
             raise self._failure(f"measuring {point.tolist()}", point, error) from error
         self.measured.append((point, value))
+        self._places.append(place)
         gain = self._sign * value * self._unit
         if self._told == len(self.measured) - 1 and self._low <= gain <= self._high:
-            self._agent.tell(point, gain)
+            self._agent.tell(place, gain)
             self._told += 1
         return value
 
@@ -234,9 +242,9 @@ class _Search:
         """Return the recommendation."""
         if self._told < len(self.measured):
             self._restart()
-        point = self._agent.recommend()
-        value = self._sign * self._agent.estimate(point) / self._unit
-        return Best(point, value, self.history(), interrupted)
+        place = self._agent.recommend()
+        value = self._sign * self._agent.estimate(place) / self._unit
+        return Best(self._units.leave(place), value, self.history(), interrupted)
 
     def _failure(self, what: str, point: Array | None, error: Exception) -> MeasurementError:
         return MeasurementError(
@@ -255,17 +263,17 @@ class _Search:
         room = ROOM * (high - low) if high > low else max(1.0, abs(high))
         self._low, self._high = low - room, high + room
         agent = self._make()
-        agent.tell_batch([point for point, _ in self.measured], gains)
+        agent.tell_batch(self._places, gains)
         self._agent, self._told = agent, len(self.measured)
 
     def _make(self) -> Agent:
         span = self._high - self._low
         lipschitz = None if self._lipschitz is None else self._lipschitz * self._unit
         if lipschitz is None and not learns_slopes(self._maker):
-            lipschitz = 2 * span / self._space.diameter
+            lipschitz = 2 * span / self._units.space.diameter
         return self._maker(
-            self._space,
-            self._group,
+            self._units.space,
+            self._units.group,
             horizon=self._horizon,
             lipschitz=lipschitz,
             reward_range=(self._low, self._high),

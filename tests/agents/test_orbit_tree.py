@@ -11,6 +11,7 @@ from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit.agents import orbit_tree as constants
 from orbandit.agents.orbit_tree import OrbitTree
+from orbandit.errors import InputError
 from orbandit.meshes.cells import CellTree, hashes
 
 A, G, S = ob.agents, ob.groups, ob.spaces
@@ -27,7 +28,11 @@ PLACES = {
     "product": (S.Product(S.Ball(2), S.Simplex(2)), None),
     "factors": (S.Ball(4), G.Orthogonal(2, 2)),
 }
-MODES = {"default": {}, "theory": {"guarantee": "theory"}, "unknown": {"lipschitz": None}}
+MODES = {
+    "default": {"lipschitz": 1.0},
+    "theory": {"guarantee": "theory", "lipschitz": 1.0},
+    "unknown": {"lipschitz": None},
+}
 
 
 def bump(space):
@@ -42,7 +47,7 @@ def test_it_plays_as_its_twin(place, mode):
     space, group = PLACES[place]
     n = 300 if place != "product" else 250  # then rounding decides which of two equal cells is the last of the 32
     agent = OrbitTree(space, group, horizon=n, seed=3, **MODES[mode])
-    tree = CellTree(space, group)
+    tree = CellTree(agent._units.space, agent._units.group)
 
     def ties(cell):
         return float(hashes(tree.codes[[cell]], agent._salt)[0]) * 1e-9 / 2.0**64
@@ -52,11 +57,11 @@ def test_it_plays_as_its_twin(place, mode):
     played, points = agent._play(mean, draws, np.arange(n))
     for t in range(n):
         cell = twin.ask()
-        expected = tree.points(np.array([cell]))
+        expected = agent._units.leave(tree.points(np.array([cell])))
         np.testing.assert_allclose(points[t], expected[0], atol=1e-12)
         assert played[t] == pytest.approx(mean(expected)[0], abs=1e-12), t
         twin.tell(cell, float(draws[t] < played[t]))
-    assert agent.lipschitz == pytest.approx(twin.scale)
+    assert agent.lipschitz * agent._units.sizes.min() == pytest.approx(twin.scale)
     assert agent.n_arms == len(twin.keys)
 
 
@@ -83,7 +88,7 @@ def test_plain_kernels_do_as_compiled_ones(mode, monkeypatch):
 def test_kriging_finds_the_most_telling_cells_and_conditions_on_them():
     rng = np.random.default_rng(0)
     for space, group in PLACES.values():
-        agent = OrbitTree(space, group, horizon=5000, seed=0)
+        agent = OrbitTree(space, group, horizon=5000, lipschitz=1.0, seed=0)
         agent._play(bump(space), rng.random(600))
         for point in space.sample(60, 2):  # rewards are then at the mean of the places told
             agent.tell(point, 0.5)
@@ -115,7 +120,7 @@ def test_bounds_of_theory_hold(place):
     space, group = PLACES[place]
     for seed in range(3):
         mean, rng = rough(space, group, seed), np.random.default_rng(seed)
-        agent = OrbitTree(space, group, horizon=4000, guarantee="theory", seed=seed)
+        agent = OrbitTree(space, group, horizon=4000, guarantee="theory", lipschitz=1.0, seed=seed)
         points = space.sample(300, rng)
         rewards = mean(points)
         for _ in range(20):
@@ -128,7 +133,7 @@ def test_bounds_of_theory_hold(place):
 
 
 def test_bounds_of_theory_are_those_of_the_docstring():
-    agent = OrbitTree(SQUARE, horizon=1000, guarantee="theory", seed=0)
+    agent = OrbitTree(SQUARE, horizon=1000, guarantee="theory", lipschitz=1.0, seed=0)
     node = agent._choose()
     w = math.log(6 * 1000.0**3)
     for reward in (0.2, 0.9, 0.4):
@@ -145,7 +150,7 @@ def test_bounds_of_theory_are_those_of_the_docstring():
 def test_every_cell_played_near_its_parents_bound():
     """Every point played is within 4 L radius(parent) of the best, cell by cell."""
     mean = rough(CUBE, G.Symmetric(3), 5)
-    agent = OrbitTree(CUBE, G.Symmetric(3), horizon=20_000, guarantee="theory", seed=0)
+    agent = OrbitTree(CUBE, G.Symmetric(3), horizon=20_000, guarantee="theory", lipschitz=1.0, seed=0)
     agent._play(mean, np.random.default_rng(0).random(20_000))
     best = mean(CUBE.sample(20_000, 0)).max()
     played = np.flatnonzero(agent._stats[:, kernels.COUNT] > 0)
@@ -173,7 +178,7 @@ def test_little_noise_is_learnt_and_used():
 
 
 def test_the_noise_of_bernoulli_rewards_is_all_there_can_be():
-    agent = OrbitTree(SQUARE, horizon=5000, seed=0)
+    agent = OrbitTree(SQUARE, horizon=5000, lipschitz=1.0, seed=0)
     agent._play(bump(SQUARE), np.random.default_rng(1).random(5000))
     assert agent._leaves.pool[kernels.RESIDUAL] / agent._leaves.pool[kernels.FREEDOM] == pytest.approx(1.0, abs=0.1)
 
@@ -227,7 +232,7 @@ def test_the_place_of_rewards_is_their_mean():
 
 
 def test_rewards_of_other_points_count_with_twice_the_radius():
-    agent = OrbitTree(SQUARE, horizon=1000, guarantee="theory", seed=0)
+    agent = OrbitTree(SQUARE, horizon=1000, guarantee="theory", lipschitz=1.0, seed=0)
     leaf = agent._nearest([0.01, 0.01])
     for _ in range(30):
         agent.tell([0.01, 0.01], 0.25)
@@ -258,7 +263,7 @@ def test_epochs_take_up_their_horizon():
     agent._play(bump(SQUARE), np.random.default_rng(0).random(20_000))
     assert agent._goal == 32_768
     assert agent._tree.rules[kriging.BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
-    bounds = OrbitTree(SQUARE, guarantee="theory", seed=0)
+    bounds = OrbitTree(SQUARE, guarantee="theory", lipschitz=1.0, seed=0)
     bounds._play(bump(SQUARE), np.random.default_rng(0).random(100))
     assert bounds._tree.rules[kriging.LOG] == pytest.approx(math.log(6 * 128.0**3))
 
@@ -315,7 +320,7 @@ def test_steep_slopes_do_not_make_rounds_slower_and_slower():
 def test_units_do_not_matter():
     """Rewards in other units, with the Lipschitz constant in them, and space in other units, give the same plays."""
     draws = np.random.default_rng(0).random(2000)
-    plain = OrbitTree(SQUARE, G.Symmetric(2), horizon=2000, seed=0)
+    plain = OrbitTree(SQUARE, G.Symmetric(2), horizon=2000, lipschitz=1.0, seed=0)
     plain._play(bump(SQUARE), draws)
     wide = S.Box(0.0, 4.0, dim=2)
     other = OrbitTree(wide, G.Symmetric(2), horizon=2000, lipschitz=0.5, reward_range=(-1.0, 1.0), seed=0)
@@ -354,3 +359,18 @@ def test_cells_at_the_limit_are_played_on(monkeypatch):
         agent.tell(point, 1.0 if point[0] > 0.7 else 0.2)
     assert agent._stats[:, kernels.COUNT].sum() == 400
     assert agent._cells.depths[agent._stats[:, kernels.COUNT] > 0].max() == 5
+
+
+def test_a_slope_that_nobody_stated_is_learnt_in_any_units():
+    """Forty rewards of 0.2 at a point of a disk of 1,300 m say 0.2 of what is 26 m away."""
+    agent = OrbitTree(S.Ball(2, radius=1300.0), horizon=1000, seed=0)
+    for _ in range(40):
+        agent.tell([100.0, 100.0], 0.2)
+    assert agent.estimate([126.0, 100.0]) == pytest.approx(0.2, abs=0.01)
+    # What crosses the range of rewards over half the diameter is the least that is assumed.
+    assert agent.lipschitz == pytest.approx(1 / 1300.0)
+
+
+def test_theory_needs_a_stated_slope():
+    with pytest.raises(InputError, match="guarantee='theory' needs `lipschitz`"):
+        OrbitTree(SQUARE, horizon=1000, guarantee="theory", seed=0)

@@ -18,7 +18,7 @@ class CellAgent(SpatialAgent):
     _means: tuple[Any, Rows] | None = None
 
     def _point(self, handle: int) -> Array:
-        return np.array(self._cells.points(np.array([handle]))[0]) + 0.0
+        return np.array(self._units.leave(self._cells.points(np.array([handle])))[0]) + 0.0
 
     def _prepare(self) -> None:
         self._choose()  # makes the cells that this takes
@@ -30,7 +30,7 @@ class CellAgent(SpatialAgent):
         known = self._means[1]
         new = np.arange(len(known.filled), len(self._cells))
         if len(new):
-            known.append(as_means(mean(self._cells.points(new)), len(new)))
+            known.append(as_means(mean(self._units.leave(self._cells.points(new))), len(new)))
         return known.filled
 
     def _cell_arrays(self) -> Arrays:

@@ -26,6 +26,7 @@ from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, thinned
 from orbandit.agents.spatial import SpatialAgent, point_of
 from orbandit.groups import Group
+from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
 FIRST_FIT, GROWTH = 5, 1.2
@@ -57,9 +58,10 @@ class OrbitGP(SpatialAgent):
     space, group, horizon, reward_range, seed
         As for `UniformMesh`.
     lipschitz : float, optional
-        A hint, or None. With it, length scales are expected to be half of the distance over which the mean can cross
-        the range of rewards, give or take a factor exp(0.5); without, 0.3 of the width of the space, give or take
-        exp(1). Rewards soon say more than either.
+        A hint. With it, length scales are expected to be half of the distance over which the mean can cross the range
+        of rewards, give or take a factor exp(0.5); without, 0.3 of the width of the space, give or take exp(1).
+        Rewards soon say more than either. Coordinates may have different units in any case: the agent works in
+        coordinates divided by the width of the space, each class that the group mixes by its own.
     kernel : "matern12", "matern32", "matern52" or "rbf"
         How smooth the mean is: once differentiable and a little more for "matern32".
     acquisition : "ucb" or "thompson"
@@ -98,7 +100,7 @@ class OrbitGP(SpatialAgent):
         group: Group | None = None,
         *,
         horizon: int | None = None,
-        lipschitz: float | None = 1.0,
+        lipschitz: float | None = None,
         reward_range: tuple[float, float] = (0.0, 1.0),
         kernel: str = "matern32",
         acquisition: Literal["ucb", "thompson"] = "ucb",
@@ -118,6 +120,7 @@ class OrbitGP(SpatialAgent):
             noise=noise,
             beta=beta,
             candidates=candidates,
+            is_scaled=True,
         )
         self._rng = as_stream(seed)
         self._salt = int(self._rng.integers(2**63))
@@ -141,24 +144,25 @@ class OrbitGP(SpatialAgent):
         noise: float | None,
         beta: float | None,
         candidates: int,
+        is_scaled: bool = False,
         **common: Any,
     ) -> None:
         self._configure_common(**common)
-        self._has_hint = lipschitz is not None
-        self._configure_space(space, group, self._span / (space.diameter / 2) if lipschitz is None else lipschitz)
+        self._configure_space(space, group, lipschitz, is_scaled)
         if acquisition not in ("ucb", "thompson"):
             raise unknown_name("acquisition", acquisition, ["ucb", "thompson"])
         self._family, self._acquisition = kernel, acquisition
-        self._kernel = quotient_kernel(space, group, kernel)
+        self._kernel = quotient_kernel(self._space, self._group, kernel)
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
         self._candidates = as_count(candidates, "candidates", minimum=8)
         unit = self._kernel.unit
-        if self._has_hint:
-            hinted = np.clip(HINTED_LENGTH / self._scale, 0.02 * unit, 2 * unit)
-            self._prior = Prior(hinted, HINTED_DOUBT)
-        else:
+        if self._is_learning:
             self._prior = Prior(RELATIVE_LENGTH * unit, LENGTH_DOUBT)
+        else:
+            _, first = np.unique(scale_classes(self._units.generators), return_index=True)
+            lengths = HINTED_LENGTH / self._scale / self._units.sizes[first]
+            self._prior = Prior(np.clip(lengths, 0.02 * unit, 2 * unit), HINTED_DOUBT)
 
     @property
     def n_arms(self) -> int:
@@ -168,8 +172,8 @@ class OrbitGP(SpatialAgent):
     def recommend(self) -> Array:
         """Return the point with the largest posterior mean among those with rewards."""
         if not self._model.size:
-            return self._proposal(self._model)
-        return np.array(self._model.rewards.points[int(self._model.means.argmax())])
+            return self._units.leave(self._proposal(self._model))
+        return self._units.leave(np.array(self._model.rewards.points[int(self._model.means.argmax())]))
 
     def estimate(self, point: Any) -> float:
         """Return the mean reward to expect at a point; NaN if there are no rewards at all."""
@@ -184,7 +188,7 @@ class OrbitGP(SpatialAgent):
         return 0
 
     def _point(self, handle: int) -> Array:
-        return self._chosen.copy()
+        return self._units.leave(self._chosen.copy())
 
     def _nearest(self, point: Any) -> int:
         """Return the row of a point, or that of a new one."""
@@ -204,7 +208,7 @@ class OrbitGP(SpatialAgent):
         if self._fantasy is None:
             self._fantasy = self._model.copy()
             for key in self._pending_keys():
-                self._pretend(point_of(key))
+                self._pretend(self._units.enter(point_of(key)))
         return self._fantasy
 
     def _pretend(self, point: Array) -> None:
@@ -238,10 +242,10 @@ class OrbitGP(SpatialAgent):
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         if amount < 0:
             self._fantasy = None
-        elif self._chosen.tobytes() in self._asked:
+        elif (asked := self._point(handle)).tobytes() in self._asked:
             self._fantasy = None  # asked for twice: told together, whatever the order
         elif self._asked:
-            self._pretend(self._chosen)
+            self._pretend(self._units.enter(asked))
 
     def _next_epoch(self) -> None:
         """Take up the new horizon: only the weight of the deviation changes."""
@@ -251,7 +255,7 @@ class OrbitGP(SpatialAgent):
         self._due = max(rounds + 1, math.ceil(GROWTH * rounds))
         self._fits += 1
         model = self._model
-        if self._is_binary and self._has_hint and self._noise is None:
+        if self._is_binary and not self._is_learning and self._noise is None:
             kept = Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0)
             self._model = self._made(kept, 0.5, model.rewards, model.expected)
             return
@@ -305,25 +309,25 @@ class OrbitGP(SpatialAgent):
 
     def _known_means(self, mean: Means) -> Array:
         """Return the mean of the one point that is chosen."""
-        return as_means(mean(self._chosen[None]), 1)
+        return as_means(mean(self._point(0)[None]), 1)
 
     def _play_some(self, means: Array, draws: Array) -> Handles:
         """Play one round: there is no loop to compile."""
         if not len(draws):
             return np.empty(0, dtype=np.int64)
-        self._observe(ELSEWHERE, self._chosen, self._scaled(float(draws[0] < means[0])), 0.0)
+        self._observe(ELSEWHERE, self._point(0), self._scaled(float(draws[0] < means[0])), 0.0)
         return np.zeros(1, dtype=np.int64)
 
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
         asks = self._ask_arrays()  # which makes the last one pending
         settings = {
             **self._spatial_settings(),
-            "lipschitz": self._lipschitz if self._has_hint else None,
             "kernel": self._family,
             "acquisition": self._acquisition,
             "noise": self._noise,
             "beta": self._beta,
             "candidates": self._candidates,
+            "is_scaled": self._is_scaled,
         }
         state = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
         return settings, state, {**self._model.arrays(), "asked": self._asked_points(), **asks}

@@ -68,10 +68,12 @@ class OrbitTree(CellAgent):
     space, group, horizon, reward_range, seed
         As for `UniformMesh`; ties go to priorities that the seed gives each cell.
     lipschitz : float, optional
-        The Lipschitz constant of the mean reward, or None if it is not known. Then it is learnt, at every doubling of
-        the rounds: the largest slope between cells that rewards show beyond the doubt of their noise, and no less than
-        what crosses the range of rewards over half the diameter of the space. S. Bubeck, G. Stoltz, J. Y. Yu, Lipschitz
-        bandits without the Lipschitz constant, 2011, do so once, on a mesh of their own for it.
+        The Lipschitz constant of the mean reward for the distance of X. By default it is not known, and is learnt, at
+        every doubling of the rounds: the largest slope between cells that rewards show beyond the doubt of their
+        noise, and no less than what crosses the range of rewards over half the diameter of the space. S. Bubeck,
+        G. Stoltz, J. Y. Yu, Lipschitz bandits without the Lipschitz constant, 2011, do so once, on a mesh of their own
+        for it. Then coordinates may have different units: cells are cut in coordinates divided by the width of the
+        space, each class that the group mixes by its own.
     guarantee : "theory", optional
         Use confidence bounds that hold instead of the tuned default; takes more rewards, and `lipschitz` must be given.
 
@@ -106,7 +108,7 @@ class OrbitTree(CellAgent):
         group: Group | None = None,
         *,
         horizon: int | None = None,
-        lipschitz: float | None = 1.0,
+        lipschitz: float | None = None,
         reward_range: tuple[float, float] = (0.0, 1.0),
         guarantee: Literal["theory"] | None = None,
         seed: Seed = None,
@@ -118,6 +120,7 @@ class OrbitTree(CellAgent):
             lipschitz=lipschitz,
             reward_range=reward_range,
             guarantee=guarantee,
+            is_scaled=lipschitz is None,
         )
         self._rng = as_stream(seed)
         self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
@@ -131,6 +134,7 @@ class OrbitTree(CellAgent):
         group: Group | None,
         lipschitz: float | None,
         guarantee: Literal["theory"] | None,
+        is_scaled: bool = False,
         **common: Any,
     ) -> None:
         self._configure_common(**common)
@@ -139,14 +143,14 @@ class OrbitTree(CellAgent):
         if lipschitz is None and guarantee is not None:
             raise InputError("guarantee='theory' needs `lipschitz`, but got None; pass a bound on the mean's slope.")
         self._guarantee = guarantee
-        self._is_learning = lipschitz is None
-        self._configure_space(space, group, self._span / (space.diameter / 2) if lipschitz is None else lipschitz)
-        self._cells = CellTree(space, group)
-        if not 1e-100 < self._scale * space.diameter < 1e100:
+        self._configure_space(space, group, lipschitz, is_scaled)
+        crossings = self._scale * self._space.diameter
+        if not 1e-100 < crossings < 1e100:
             raise InputError(
                 "`lipschitz` times the diameter of the space, over the width of `reward_range`, must lie in "
-                f"(1e-100, 1e100), but got {self._scale * space.diameter:g}."
+                f"(1e-100, 1e100), but got {crossings:g}."
             )
+        self._cells = CellTree(self._space, self._group)
 
     def _rules(self) -> Array:
         """Return the rules of the kernels for the present horizon."""
@@ -168,8 +172,8 @@ class OrbitTree(CellAgent):
 
     @property
     def lipschitz(self) -> float:
-        """The Lipschitz constant of the mean reward, as given or as learnt so far."""
-        return float(self._leaves.pool[SCALE]) * self._lipschitz
+        """The Lipschitz constant of the mean reward, as given or as learnt so far; a bound if units differ."""
+        return float(self._leaves.pool[SCALE]) * self._lipschitz / float(self._units.sizes.min())
 
     @property
     def guarantee(self) -> str | None:
@@ -295,9 +299,7 @@ class OrbitTree(CellAgent):
 
     def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
         cells = self._cell_arrays()
-        settings = {**self._spatial_settings(), "guarantee": self._guarantee}
-        if self._is_learning:
-            settings["lipschitz"] = None
+        settings = {**self._spatial_settings(), "guarantee": self._guarantee, "is_scaled": self._is_scaled}
         leaves = self._leaves
         arrays = {"stats": leaves.stats, "keys": leaves.keys, "places": leaves.places, "pool": leaves.pool, **cells}
         return settings, {"salt": self._salt}, arrays

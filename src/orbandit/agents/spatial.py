@@ -9,6 +9,7 @@ from orbandit.agents.base import Agent
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
+from orbandit.groups.units import Units
 from orbandit.spaces import Space
 
 
@@ -16,16 +17,28 @@ class SpatialAgent(Agent):
     """Plays points of a space.
 
     In the agent's own units rewards lie in [0, 1], and the mean has the Lipschitz constant 1 for the distance
-    L / (high - low) d_G, so that every formula is the papers'.
+    L / (high - low) d_G, so that every formula is the papers'. An agent that learns L works in coordinates scaled by
+    `Units`: then `_space` and `_group` are in these, `_inside` enters them, and `_units.leave` comes back.
     """
 
     _scale: float
 
-    def _configure_space(self, space: Space, group: Group | None, lipschitz: float) -> None:
-        """Check and keep where points live; the range of rewards must be known."""
+    def _configure_space(
+        self, space: Space, group: Group | None, lipschitz: float | None, is_scaled: bool = False
+    ) -> None:
+        """Check and keep where points live; the range of rewards must be known.
+
+        Without a Lipschitz constant the range may be crossed over half the diameter of the space.
+        """
         check_fit(space, group)
-        self._space, self._group = space, group
-        self._lipschitz = as_positive(lipschitz, "lipschitz")
+        self._given_space, self._given_group, self._is_scaled = space, group, is_scaled
+        self._units = Units(space, group) if is_scaled else Units.same(space, group)
+        self._space, self._group = self._units.space, self._units.group
+        self._is_learning = lipschitz is None
+        if lipschitz is None:
+            self._lipschitz = self._span / (self._space.diameter / 2)
+        else:
+            self._lipschitz = as_positive(lipschitz, "lipschitz")
         self._scale = self._lipschitz / self._span
         if not 1e-300 < self._scale < 1e300:
             raise InputError(
@@ -35,12 +48,12 @@ class SpatialAgent(Agent):
     @property
     def space(self) -> Space:
         """Where the arms live."""
-        return self._space
+        return self._given_space
 
     @property
     def group(self) -> Group | None:
         """The symmetry, if there is one."""
-        return self._group
+        return self._given_group
 
     @property
     def lipschitz(self) -> float:
@@ -53,18 +66,19 @@ class SpatialAgent(Agent):
         return as_point(point, self._space.dim).tobytes()
 
     def _inside(self, point: Any) -> Array:
-        inside = as_point(point, self._space.dim)
-        if not self._space.contains(inside, tol=self._space._tolerance):
-            raise InputError(f"`point` must lie in {self._space!r}, but got {inside.tolist()}; use `space.project`.")
-        return inside
+        """Return a point of the space, checked, in the agent's units."""
+        space, inside = self._given_space, as_point(point, self._space.dim)
+        if not space.contains(inside, tol=space._tolerance):
+            raise InputError(f"`point` must lie in {space!r}, but got {inside.tolist()}; use `space.project`.")
+        return self._units.enter(inside)
 
     def _spatial_settings(self) -> dict[str, Any]:
         """Return the settings that all such agents have."""
         return {
-            "space": self._space,
-            "group": self._group,
+            "space": self._given_space,
+            "group": self._given_group,
             "horizon": self._horizon,
-            "lipschitz": self._lipschitz,
+            "lipschitz": None if self._is_learning else self._lipschitz,
             "reward_range": self.reward_range,
         }
 

@@ -13,6 +13,7 @@ from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.errors import GroupTooLargeError
 from orbandit.groups import Group
+from orbandit.groups.units import Units
 from orbandit.spaces import Space
 
 CROSSOVER = 3_000
@@ -36,8 +37,9 @@ def suited(
     """
     if evaluations >= crossover:
         return OrbitTree
+    units = Units(space, group)
     try:
-        quotient_kernel(space, group)
+        quotient_kernel(units.space, units.group)
     except GroupTooLargeError:
         return OrbitTree
     return OrbitGP

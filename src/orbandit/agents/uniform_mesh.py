@@ -32,7 +32,8 @@ class UniformMesh(MeshAgent):
     horizon : int, optional
         Number of rounds n planned for. Without it, epochs double, each with a finer mesh; no reward is lost.
     lipschitz : float
-        The Lipschitz constant of the mean reward.
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your units. If they
+        differ from one coordinate to another, use `maximize`, which scales them, or scale them yourself.
     reward_range : (low, high)
         The least and the largest reward.
     mesh : "quotient" or Mesh

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -318,3 +319,17 @@ def test_spaces_and_groups_of_others_cannot_be_saved(tmp_path):
     with pytest.raises(InputError, match="only spaces and groups of this package"):
         agent.save(tmp_path / "agent.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+SAVED = Path(__file__).parent / "saved"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SAVED.glob("*.npz")))
+def test_files_of_0_1_0_still_load(name):
+    """Saved before agents scaled coordinates; `known.json` has what version 0.1.0 knew when it saved them."""
+    agent = ob.agents.Agent.load(SAVED / f"{name}.npz")
+    known = json.loads((SAVED / "known.json").read_text())[name]
+    np.testing.assert_allclose(agent.recommend(), known["recommended"], rtol=1e-6)
+    np.testing.assert_allclose([agent.estimate(point) for point in known["points"]], known["estimates"], atol=1e-6)
+    agent.tell(agent.ask(), 0.5)
+    assert agent.rounds == 13

@@ -15,6 +15,7 @@ import pytest
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.experiments.spec import read
+from orbandit.history import History
 
 SHOWN = {  # what each example must print
     "candidates_per_orbit.py": ["candidates: ", "relabelled [0.7 0.9 0.1 0.2]", "one measurement informs"],
@@ -73,6 +74,7 @@ def test_public_names():
     for name in ob.__all__:
         assert getattr(ob, name) is not None
     assert ob.check_symmetry is ob.groups.check_symmetry
+    assert ob.optimize.History is History
     assert ob.__version__ == version("orbandit")
     with pytest.raises(AttributeError, match="no attribute 'grups'"):
         _ = ob.grups

@@ -20,6 +20,7 @@ from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
 from orbandit.groups.units import Units
+from orbandit.history import History as History
 from orbandit.spaces import Space
 
 SPREAD = 16
@@ -29,17 +30,6 @@ ROOM = 0.25
 """The range reaches this fraction of what was seen beyond it on either side."""
 
 Measure = Callable[[Array], float]
-
-
-@dataclass(frozen=True)
-class History:
-    """All measurements, in their order: `points` (m, dim) and `values` (m,)."""
-
-    points: Array
-    values: Array
-
-    def __len__(self) -> int:
-        return len(self.values)
 
 
 @dataclass(frozen=True)

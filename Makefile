@@ -31,6 +31,7 @@ demo: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/groups.py
+	$(BIN)/python benchmarks/symmetry.py
 	$(BIN)/python benchmarks/meshes.py
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/adaptive.py

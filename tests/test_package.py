@@ -19,7 +19,12 @@ from orbandit.history import History
 
 SHOWN = {  # what each example must print
     "candidates_per_orbit.py": ["candidates: ", "relabelled [0.7 0.9 0.1 0.2]", "one measurement informs"],
-    "check_a_claim.py": ["three new pumps: no asymmetry found", "1 of 2 generators fail", "swaps coordinates 1 and 2"],
+    "check_a_claim.py": [
+        "three new pumps: no asymmetry found (",
+        "1 of 2 generators fail",
+        "swaps coordinates 1 and 2",
+        "best of 110 measurements: 1.5",
+    ],
     "dictionary_learning.py": ["the best two atoms explain 83.9% of the patches", "ratio: 0.", "picture: "],
     "identical_machines.py": ["reward 0.489; all equal: 0.370", "ratio: 0.", "picture: "],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],

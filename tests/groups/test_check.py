@@ -1,11 +1,15 @@
 """check_symmetry: true symmetries pass, false ones are named with their size."""
 
+from functools import partial
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
 import orbandit as ob
 from cases import G, S
 from orbandit.groups.check import describe
+from orbandit.groups.evidence import Evidence
 
 cube = S.Box(0, 1, dim=3)
 
@@ -16,12 +20,36 @@ def noisy(mean, scale, seed=0):
 
 
 def test_a_symmetric_function_passes_with_and_without_noise():
-    for scale in (0.0, 0.3):
+    for scale, most in ((0.0, 36), (0.05, 150)):
         report = ob.check_symmetry(noisy(lambda x: np.prod(x) + x.max(), scale), cube, G.Symmetric(3))
         assert report
+        assert report.clear
         assert report.invariant
         assert report.failed == ()
-        assert report.evaluations == 64 * 8 * 3
+        assert report.evaluations == len(report.history) <= most
+        assert report.resolution < 0.3 * report.variation
+        assert str(report).startswith("no asymmetry found (")
+
+
+def test_noise_that_hides_everything_leaves_the_answer_open():
+    report = ob.check_symmetry(noisy(np.prod, 2.0), cube, G.Symmetric(3))
+    assert report
+    assert not report.clear
+    assert report.evaluations == 200
+    assert report.resolution > 1.0
+    assert "the answer is not clear (200 evaluations; asymmetry of" in str(report)
+    few = ob.check_symmetry(noisy(np.prod, 2.0), cube, G.Symmetric(3), budget=11)
+    assert few.evaluations == 10
+    assert few.resolution == np.inf
+    assert "too few to find any" in str(few)
+
+
+def test_a_flat_function_says_nothing_about_a_symmetry():
+    # No share of its variation can be excluded, since none was seen.
+    for measure in (lambda x: 1.0, noisy(lambda x: 1.0, 0.1)):
+        report = ob.check_symmetry(measure, cube, G.Symmetric(3), budget=100)
+        assert report
+        assert not report.clear
 
 
 def test_a_rounding_error_is_no_violation():
@@ -29,20 +57,53 @@ def test_a_rounding_error_is_no_violation():
     report = ob.check_symmetry(
         lambda x: np.exp(-group.distance(x, [0.2, 0.5, 0.1])), S.Polytope.regular("icosahedron"), group
     )
+    assert report.clear
     assert report
     assert max(check.asymmetry for check in report.checks) < 1e-12
 
 
 def test_the_failing_generator_is_named_with_its_size():
-    report = ob.check_symmetry(noisy(lambda x: x[0] + x[1] + 2 * x[2], 0.2), cube, G.Symmetric(3))
-    assert not report
-    (failure,) = report.failed
-    assert failure.description == "swaps coordinates 1 and 2"
-    assert "swaps coordinates 1 and 2" in str(report)
-    assert "FAILS" in str(report)
+    sizes = []
+    for seed in range(20):
+        report = ob.check_symmetry(noisy(lambda x: x[0] + x[1] + 2 * x[2], 0.05, seed), cube, G.Symmetric(3), rng=seed)
+        assert not report
+        assert report.clear
+        failure = report.failed[0]
+        assert failure.description == "swaps coordinates 1 and 2"
+        assert failure is report.checks[1]
+        assert report.checks[0].holds
+        assert "1 of 2 generators fail" in str(report)
+        assert "FAILS  asymmetry" in str(report)
+        sizes.append(failure.asymmetry)
+        # The point that shows it best is one that was measured, as its image was.
+        image = failure.generator @ failure.point
+        for point in (failure.point, image):
+            assert (np.abs(report.history.points - point).max(axis=1) < 1e-12).any()
     # f(x) - f(gx) = x_1 - x_2, whose root mean square on the unit square is 6^(-1/2) = 0.408.
-    assert failure.asymmetry == pytest.approx(6**-0.5, rel=0.2)
-    assert abs(failure.point[1] - failure.point[2]) > 0.4
+    assert np.sqrt(np.mean(np.square(sizes))) == pytest.approx(6**-0.5, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("mean", "scale", "dim", "group", "most"),
+    [
+        (lambda x: x[0] + x[1] + 2 * x[2], 0.0, 3, G.Symmetric(3), 20),
+        (lambda x: x[0] + x[1] + 2 * x[2], 0.2, 3, G.Symmetric(3), 70),
+        (lambda x: x[0] * x[1] * x[2] ** 2, 0.02, 3, G.Symmetric(3), 90),
+        (lambda x: x[0] - x[1], 0.1, 2, G.Symmetric(2), 40),
+        (lambda x: x[0], 0.0, 20, G.Symmetric(20), 70),
+        (lambda x: x.sum() + x[7], 0.1, 20, G.Symmetric(20), 180),
+        (lambda x: x[0], 0.1, 4, G.SignedPermutation(4).centered([0.5] * 4), 90),
+        (lambda x: x[0] + 0.5 * x[3], 0.1, 4, G.Orthogonal(2, 2), 50),
+    ],
+)
+def test_clearly_wrong_groups_are_found_with_a_tenth_of_512_evaluations_for_each_generator(
+    mean, scale, dim, group, most
+):
+    space = S.Ball(dim) if isinstance(group, G.Orthogonal) else S.Box(0, 1, dim=dim)
+    reports = [ob.check_symmetry(noisy(mean, scale, seed), space, group, rng=seed) for seed in range(9)]
+    assert sum(not report for report in reports) >= 8
+    assert np.median([report.evaluations for report in reports]) <= most
+    assert most < 512 * (len(group.generators) + 1) / 10
 
 
 def test_bernoulli_rewards():
@@ -53,47 +114,76 @@ def test_bernoulli_rewards():
     assert not unfair
 
 
-def test_true_symmetries_are_refuted_at_no_more_than_the_level():
-    # 60 reports at level 0.05: 3 failures are expected, more than 9 have probability 7e-4.
+NOISES = {
+    "Gaussian": lambda rng, x: x.sum() + rng.normal(),
+    "Student, infinite variance": lambda rng, x: x.sum() + rng.standard_t(2),
+    "symmetric, its size not invariant": lambda rng, x: x.sum() + x[0] ** 3 * rng.normal(),
+    "skewed": lambda rng, x: x.sum() + rng.lognormal(sigma=1.5),
+    "Bernoulli": lambda rng, x: rng.random() < 0.2 + 0.6 * x.mean(),
+    "rarely seen": lambda rng, x: x.sum() + (rng.random() < 0.1),
+    "none": lambda rng, x: np.sort(x) @ [1.0, 2.0, 3.0],
+}
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_true_symmetries_are_refuted_at_no_more_than_the_level(noise):
+    # 60 reports at level 0.1: more than 12 failures have probability 0.7 % if the level is just held.
     failures = 0
     for seed in range(60):
-        measure = noisy(np.sum, 1.0, seed)
-        failures += not ob.check_symmetry(measure, cube, G.Symmetric(3), points=16, repeats=3, level=0.05, rng=seed)
-    assert failures <= 9
+        measure = partial(NOISES[noise], np.random.default_rng([seed, 1]))
+        failures += not ob.check_symmetry(measure, cube, G.Symmetric(3), level=0.1, budget=100, rng=seed)
+    assert failures <= 12
 
 
-@pytest.mark.parametrize("dim", [2, 10])
-def test_an_asymmetry_of_the_stated_resolution_is_seen_and_half_of_it_is_not(dim):
-    # f(x) - f(gx) = c (x_0 - x_1) for the first swap has root mean square c / sqrt(6), and no other swap matters.
-    box, group = S.Box(0, 1, dim=dim), G.Symmetric(dim)
-    resolution = ob.check_symmetry(noisy(np.sum, 0.5), box, group, points=32, repeats=4).resolution
-
-    def seen(share):
-        c = share * resolution * np.sqrt(6)
-        reports = [
-            ob.check_symmetry(noisy(lambda x: c * x[0], 0.5, seed), box, group, points=32, repeats=4, rng=seed)
-            for seed in range(20)
-        ]
-        return sum(not report for report in reports)
-
-    assert seen(1.0) >= 15  # nine in ten are promised; 14 or fewer have probability 0.01
-    assert seen(0.5) <= 10
+@pytest.mark.parametrize(("level", "size"), [(0.1, 1.0), (0.01, 2.0), (0.01, 0.5), (0.001, 1.0)])
+def test_an_asymmetry_of_the_stated_resolution_is_found(level, size):
+    # f(-x) - f(x) is N(0, size^2) over x, and the differences have noise of variance 1.
+    pairs = int(np.ceil(4 + np.log(2 / level) * (2 + 6.5 / size**2)))
+    flip, line = G.SignFlips(1), S.Box(-1, 1, dim=1)
+    mean = NormalDist(sigma=size / 2).inv_cdf
+    found = 0
+    for seed in range(40):
+        measure = noisy(lambda x: mean(0.5 + 0.499999 * x[0]), 0.5**0.5, seed)
+        report = ob.check_symmetry(measure, line, flip, budget=2 * pairs, tolerance=1e-3, level=level, rng=seed)
+        found += not report
+        if report:
+            assert report.resolution == pytest.approx(size, rel=0.35)  # the noise is an estimate
+    assert found >= 31  # 36 are promised; fewer than 31 have probability 0.01
 
 
 def test_many_generators_and_low_levels_can_still_fail():
-    for dim, level in ((102, 0.01), (12, 0.001)):
+    for dim, level in ((102, 0.01), (12, 1e-6)):
         box, group = S.Box(0, 1, dim=dim), G.Symmetric(dim)
-        report = ob.check_symmetry(noisy(lambda x: x[0], 0.01), box, group, level=level, points=8, repeats=4)
-        assert [check.description for check in report.failed] == ["swaps coordinates 0 and 1"]
+        report = ob.check_symmetry(noisy(lambda x: x[0], 0.01), box, group, level=level, budget=500)
+        assert report.failed[0].description == "swaps coordinates 0 and 1"
+
+
+def test_more_generators_than_the_budget_allows():
+    report = ob.check_symmetry(lambda x: x[0], S.Box(0, 1, dim=60), G.Symmetric(60), budget=40)
+    assert not report
+    assert report.failed[0].description.startswith("a random element")
+    assert str(report).startswith("random elements of the group fail (40 evaluations)")
+    assert "not compared" in str(report)
 
 
 def test_one_violation_refutes_a_function_without_noise():
-    # Only a corner of the cube breaks the symmetry, and few sampled points see it.
+    # Only a corner of the cube breaks the symmetry, and few points see it.
     for seed in range(10):
         report = ob.check_symmetry(lambda x: float(x[0] > 0.8 and x[1] < 0.2), cube, G.Symmetric(3), rng=seed)
         assert not report
-        assert report.failed[0].p_value == 0.0
-        assert report.resolution == 0.0
+        assert report.failed[0].p_value <= 0.01
+
+
+def test_evidence_is_not_all_lost_when_noise_is_rare():
+    # Five equal repetitions look like no noise; the next one shows that there is some.
+    evidence = Evidence(1, 1)
+    index = evidence.begin(0)
+    for _ in range(5):
+        evidence.add(index, 0.0, 1.0)
+    assert evidence.p_value() <= 0.01
+    evidence.add(index, 0.0, 0.0)
+    assert evidence.noisy
+    assert 1 < evidence.standing < 20
 
 
 def test_rounding_in_a_constant_function_is_no_violation():
@@ -105,17 +195,78 @@ def test_a_drift_is_no_violation():
     assert ob.check_symmetry(lambda x: np.sum(x) + 1e-3 * next(calls), cube, G.Symmetric(3))
 
 
-def test_no_generators_nothing_to_refute():
-    assert ob.check_symmetry(lambda x: x[0], cube, G.Trivial(3))
+def test_units_do_not_matter():
+    def report(unit):
+        return ob.check_symmetry(noisy(lambda x: unit * (x[0] + x[1]), 0.1 * unit), cube, G.Symmetric(3))
+
+    plain = report(1.0)
+    for unit in (2.0**900, 2.0**-900):
+        scaled = report(unit)
+        assert [check.p_value for check in scaled.checks] == [check.p_value for check in plain.checks]
+        assert scaled.checks[1].asymmetry == plain.checks[1].asymmetry * unit
+
+
+def test_no_generators_nothing_to_measure():
+    report = ob.check_symmetry(lambda x: x[0], cube, G.Trivial(3))
+    assert report
+    assert report.clear
+    assert report.evaluations == 0
+    assert report.history.points.shape == (0, 3)
+
+
+def test_a_search_begins_with_the_history():
+    calls = []
+
+    def measure(x):
+        calls.append((x, -np.abs(np.sort(x) - [0.2, 0.5, 0.8]).sum()))
+        return calls[-1][1]
+
+    report = ob.check_symmetry(measure, cube, G.Symmetric(3))
+    assert np.array_equal(report.history.points, [x for x, _ in calls])
+    assert report.history.values.tolist() == [value for _, value in calls]
+    assert cube.contains(report.history.points).all()
+    # Two points of the first are repeated to look for noise; all others are new.
+    assert len(np.unique(report.history.points, axis=0)) == report.evaluations - 4
+    best = ob.maximize(measure, cube, G.Symmetric(3), budget=5, history=report.history, seed=0)
+    assert len(best.history) == report.evaluations + 5
+
+
+def test_a_measurement_that_fails_keeps_all_before_it():
+    values = iter([1.0, 2.0, 3.0])
+
+    def measure(x):
+        return next(values, None) or 1 / 0
+
+    with pytest.raises(ob.errors.MeasurementError, match=r"failed after 3 measurements \(ZeroDivisionError") as failure:
+        ob.check_symmetry(measure, cube, G.Symmetric(3))
+    assert failure.value.history.values.tolist() == [1.0, 2.0, 3.0]
+    assert failure.value.point.shape == (3,)
+    assert isinstance(failure.value.__cause__, ZeroDivisionError)
+
+
+def test_ctrl_c_returns_what_is_known():
+    values = iter(np.linspace(0, 1, 7).tolist())
+
+    def measure(x):
+        for value in values:
+            return value
+        raise KeyboardInterrupt
+
+    report = ob.check_symmetry(measure, cube, G.Symmetric(3))
+    assert report.interrupted
+    assert not report.clear
+    assert report.evaluations == 7
+    with pytest.raises(KeyboardInterrupt):
+        ob.check_symmetry(measure, cube, G.Symmetric(3))
 
 
 def test_bad_input_is_refused():
     with pytest.raises(ob.errors.InputError, match="does not preserve"):
         ob.check_symmetry(np.sum, S.Box([0, 0], [1, 2]), G.Symmetric(2))
-    with pytest.raises(ob.errors.InputError, match="finite numbers, but gave nan"):
+    with pytest.raises(ob.errors.MeasurementError, match="a finite number, but gave nan"):
         ob.check_symmetry(lambda x: np.nan, cube, G.Symmetric(3))
     for value in (None, [1.0, 2.0], "x"):
-        with pytest.raises(ob.errors.InputTypeError, match="must return a number, but gave"):
+        with pytest.raises(ob.errors.MeasurementError, match="must return a number, but gave"):
             ob.check_symmetry(lambda x, value=value: value, cube, G.Symmetric(3))
     with pytest.raises(ob.errors.InputTypeError, match="must be callable"):
         ob.check_symmetry(3, cube, G.Symmetric(3))
@@ -123,8 +274,10 @@ def test_bad_input_is_refused():
         ob.check_symmetry(np.sum, G.Symmetric(3), cube)
     with pytest.raises(ob.errors.InputTypeError, match="`level` must be real numbers"):
         ob.check_symmetry(np.sum, cube, G.Symmetric(3), level="a")
-    with pytest.raises(ob.errors.InputError, match="repeats >= 2"):
-        ob.check_symmetry(np.sum, cube, G.Symmetric(3), repeats=1)
+    with pytest.raises(ob.errors.InputError, match="budget >= 2"):
+        ob.check_symmetry(np.sum, cube, G.Symmetric(3), budget=1)
+    with pytest.raises(ob.errors.InputError, match="tolerance > 0"):
+        ob.check_symmetry(np.sum, cube, G.Symmetric(3), tolerance=0.0)
     with pytest.raises(ob.errors.InputError, match="level < 1"):
         ob.check_symmetry(np.sum, cube, G.Symmetric(3), level=0.0)
 

@@ -1,103 +1,163 @@
-"""The test whether a noisy measurement really has the symmetry that its user claims.
+"""The test whether a noisy measurement really has the symmetry that its user claims, pair by pair.
 
-For a generator g, points x_1..x_n are drawn uniformly and x_i and g x_i measured r times each. With the
-differences D_ij = y_j(x_i) - y_j(g x_i), the statistic
+Points x are drawn uniformly from the space. Elements g are the generators in turn and, in groups of more than two
+elements, every other time a random element. These see all: if f is off under some generator, with root mean square a of
+f(g x) - f(x), then its distance to its mean over orbits is a / 2 or more, and the root mean square for
+uniform g is a / sqrt(2) or more. Each pair (x, g x) is measured in random order, so that a drift does no harm, and
+`evidence` bets on the sign of the difference.
 
-    T = mean over i of mean over j != k of D_ij D_ik
+- **A violation is clear** when the evidence of all pairs together has reached 1 / level. If the symmetry holds that has
+  probability at most `level`, at whatever time one looks. Then a generator is named if its own pairs have evidence
+  k / level, where k counts the generators, and random elements as one more. The whole first, then each part with
+  Bonferroni's correction: the probability of naming any generator that holds is at most `level`, too. If none is named
+  at once, the generators alone are measured, for at most as many evaluations again, or 48 and 8 for each generator.
+  If none is named then, the part with most evidence stands for the whole.
+- **Invariance is clear**, within the tolerance, when so many pairs, with the noise seen, would have refuted nine times
+  in ten an asymmetry of `tolerance` times the difference of unrelated points (sqrt(2) standard deviations of f over the
+  space, less its standard error); when the asymmetry estimated is below that, too; when the evidence stands below
+  level^(-1/2); and when 16 points were compared, one of which meets a violation on 13 % of the space nine times in ten.
+- **Otherwise** the budget ends the test, and the report says what would have been found.
 
-has expectation mean_i (f(x_i) - f(g x_i))^2 whatever the noise, since different repetitions are independent.
-If the claim is true, measurements at x_i and at g x_i have one distribution, so that every D_ij may change
-its sign: random signs give the law of T, and of the largest T of all generators in units of its deviation, with
-which each is compared. A function whose repetitions all agree has no noise, and is compared as it is.
+Next is a comparison whose mean difference exceeds 1.5 standard errors, the largest first. If there is none, every
+comparison has its turn, twice if there is noise, and up to four times while noise hides an asymmetry of the tolerated
+size. Then comes a new point.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self, final
+from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator
-from orbandit.errors import InputError, InputTypeError
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_positive
+from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups.base import Group
+from orbandit.groups.evidence import Evidence
+from orbandit.history import History
 from orbandit.spaces import Space
 
-FLIPS = 9_999
-ROUNDING = 1e-9
-"""Asymmetry below this fraction of the spread of the measurements, or a 1000th of it of their size, is rounding."""
+FEWEST_POINTS = 16
+"""Points that must be compared before invariance is clear."""
+
+MOST_REPEATS = 4
+"""Pairs at a point that is not promising: a search that begins with the history wants other points."""
+
+PROMISING = 1.5
+"""Standard errors from which on a mean difference is measured again."""
+
+FIRST_PASS = 4
+"""So many generators are all compared before the first random element; with more, they alternate from the start."""
+
+NAMING = 48
+"""Evaluations, and 8 for each generator, at most, to name the failing one after the whole group was refuted."""
 
 
 @final
 @dataclass(frozen=True)
 class GeneratorCheck:
-    """What was measured for one generator.
+    """What was measured for one generator, or for random elements.
 
     Attributes
     ----------
     generator : (dim, dim) array
-        The matrix.
+        The matrix; of the random elements, the one with the largest difference.
     description : str
         What it does, in words.
     asymmetry : float
         Estimate of the root mean square of f(x) - f(g x) over the space, the noise taken out.
     p_value : float
-        Probability that the most extreme of all generators is as extreme if the symmetry holds; 0 if a function
-        without noise is seen to break it.
-    point : (dim,) array
-        The sampled point whose measurements differ most from those of its image.
+        Bound on the probability that any generator has as much evidence against it if the symmetry holds.
+    point : (dim,) array or None
+        The point whose measurements differ most from those of its image; None if there is none.
     holds : bool
         False if the symmetry is refuted at the level of the whole report.
+    points : int
+        Number of points compared with their images.
     """
 
     generator: Array
     description: str
     asymmetry: float
     p_value: float
-    point: Array
+    point: Array | None
     holds: bool
+    points: int
 
     def __str__(self) -> str:
-        verdict = "holds " if self.holds else "FAILS "
-        return f"{verdict} asymmetry {self.asymmetry:.3g}  p = {self.p_value:.2g}  {self.description}"
+        if not self.points:
+            return f"not compared  {self.description}"
+        verdict = "passes" if self.holds else "FAILS "
+        size = f"asymmetry {self.asymmetry:.3g} at {self.points} point{'s' if self.points > 1 else ''}"
+        return f"{verdict} {size}  p = {self.p_value:.2g}  {self.description}"
 
 
 @final
 @dataclass(frozen=True)
 class SymmetryReport:
-    """The outcome of `check_symmetry`; true in a condition if no generator failed.
+    """The outcome of `check_symmetry`; true in a condition if no violation was found.
 
     Attributes
     ----------
     checks : tuple of GeneratorCheck
         One per generator.
+    elements : GeneratorCheck or None
+        The same for random elements of the group, if it has more than two elements.
+    clear : bool
+        Whether the answer is clear; otherwise the budget, or Ctrl-C, ended the test first.
     resolution : float
-        An asymmetry about this large, spread over the space, is seen nine times in ten; smaller ones may hide
-        in the noise.
-    evaluations : int
-        Number of calls of the measurement.
+        An asymmetry of this root mean square over points and elements would have been found nine times in ten.
+        Smaller ones may hide in the noise, and those on a small part of the space between the points.
+    variation : float
+        Estimate of the root mean square of f(x) - f(z) for unrelated points x and z, to judge an asymmetry by.
+    history : History
+        All measurements, in their order; `maximize` and `minimize` can begin with it.
+    interrupted : bool
+        Whether Ctrl-C ended the test.
     """
 
     checks: tuple[GeneratorCheck, ...]
+    elements: GeneratorCheck | None
+    clear: bool
     resolution: float
-    evaluations: int
+    variation: float
+    history: History
+    interrupted: bool = False
+
+    @property
+    def evaluations(self) -> int:
+        """Number of measurements."""
+        return len(self.history)
 
     @property
     def invariant(self) -> bool:
-        """Whether no generator failed."""
-        return all(check.holds for check in self.checks)
+        """Whether no violation was found; `clear` tells whether that is an answer."""
+        return not self.failed
 
     @property
     def failed(self) -> tuple[GeneratorCheck, ...]:
-        """The generators that failed, the worst first."""
-        return tuple(sorted((c for c in self.checks if not c.holds), key=lambda c: -c.asymmetry))
+        """The generators that failed, the worst first, then random elements if they failed."""
+        worst = sorted(self.checks, key=lambda check: -check.asymmetry)
+        return tuple(part for part in (*worst, self.elements) if part is not None and not part.holds)
 
     def __bool__(self) -> bool:
         return self.invariant
 
     def __str__(self) -> str:
-        head = "no asymmetry found" if self.invariant else f"{len(self.failed)} of {len(self.checks)} generators fail"
-        tail = f"{self.evaluations} evaluations; asymmetry below {self.resolution:.2g} may go unseen"
-        return "\n".join([f"{head} ({tail})", *map(str, self.checks)])
+        named = sum(not check.holds for check in self.checks)
+        share = (
+            f", {self.resolution / self.variation:.0%} of what unrelated points differ by," if self.variation else ""
+        )
+        seen = f"asymmetry of {self.resolution:.2g}{share} would have been found nine times in ten"
+        if not math.isfinite(self.resolution):
+            seen = "too few to find any asymmetry"
+        if not self.invariant:
+            head = f"{named} of {len(self.checks)} generators fail" if named else "random elements of the group fail"
+            head += f" ({self.evaluations} evaluations)"
+        else:
+            doubt = "" if self.clear else ", but the answer is not clear"
+            head = f"no asymmetry found{doubt} ({self.evaluations} evaluations; {seen})"
+        return "\n".join([head, *map(str, self.checks), *([str(self.elements)] if self.elements else [])])
 
 
 def check_symmetry(
@@ -105,12 +165,12 @@ def check_symmetry(
     space: Space,
     group: Group,
     *,
-    points: int = 64,
-    repeats: int = 8,
+    budget: int = 200,
+    tolerance: float = 0.3,
     level: float = 0.01,
     rng: RandomLike = 0,
 ) -> SymmetryReport:
-    """Test a noisy function for the invariance claimed for it, generator by generator.
+    """Test a noisy function for the invariance claimed for it, and stop as soon as the answer is clear.
 
     Parameters
     ----------
@@ -118,15 +178,27 @@ def check_symmetry(
         Takes a point (dim,) and returns a number, with or without noise.
     space, group
         Where and how the symmetry is claimed; the group must preserve the space.
-    points : int
-        Number of random points, at least 8.
-    repeats : int
-        Measurements at each point and at each of its images, at least 2. In all, `measure` is called
-        points * repeats * (number of generators + 1) times, in random order, so that a drift does no harm.
+    budget : int
+        Number of measurements at most. Without noise a wrong group takes some 10 to 60 of them and a right one 36; the
+        default is enough for noise up to a third of the standard deviation of f over the space.
+    tolerance : float
+        Invariance is clear once an asymmetry of this share of the difference between unrelated points is excluded: its
+        square is the share of the variance of f over the space that may then still not be invariant.
     level : float
-        Probability that a true symmetry is refuted, over all generators together; from 0.001 to 1.
+        Probability that a true symmetry is refuted, over all generators together and at any stopping time; below 1.
     rng : int, SeedSequence or Generator
-        Draws points, their order and signs.
+        Draws points, elements and the order within pairs.
+
+    Returns
+    -------
+    SymmetryReport
+        With `failed`, `clear`, and the `history` that a search can begin with. Ctrl-C ends the test early and
+        returns what is known.
+
+    Raises
+    ------
+    MeasurementError
+        If `measure` raises, or returns anything but a finite number. It has the `point`, and the `history` up to there.
 
     Examples
     --------
@@ -135,47 +207,36 @@ def check_symmetry(
     >>> rng = np.random.default_rng(0)
     >>> def yields(x):  # the third machine is better than the other two
     ...     return x[0] + x[1] + 1.5 * x[2] + rng.normal(scale=0.1)
-    >>> report = ob.check_symmetry(yields, ob.spaces.Box(0, 1, dim=3), ob.groups.Symmetric(3))
-    >>> bool(report)
-    False
-    >>> [check.description for check in report.failed]
-    ['swaps coordinates 1 and 2']
+    >>> cube, group = ob.spaces.Box(0, 1, dim=3), ob.groups.Symmetric(3)
+    >>> report = ob.check_symmetry(yields, cube, group)
+    >>> bool(report), report.failed[0].description, report.evaluations < 200
+    (False, 'swaps coordinates 1 and 2', True)
+
+    Whatever the answer, nothing that was measured is lost:
+
+    >>> best = ob.maximize(yields, cube, ob.groups.Symmetric(3), budget=20, history=report.history, seed=0)
+    >>> len(best.history) == report.evaluations + 20
+    True
     """
-    n, r = as_count(points, "points", minimum=8), as_count(repeats, "repeats", minimum=2)
+    budget = as_count(budget, "budget", minimum=2)
     if not isinstance(group, Group):
         raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}.")
     if not callable(measure):
         raise InputTypeError(f"`measure` must be callable, but got {measure!r}.")
-    if not 0.001 <= float(as_finite(level, "level")) < 1:
-        raise InputError(f"`0.001 <= level < 1` must hold, but got level={level}.")
+    tolerance = as_positive(tolerance, "tolerance")
+    if not 0 < float(as_finite(level, "level")) < 1:
+        raise InputError(f"`0 < level < 1` must hold, but got level={level}.")
     if not group.preserves(space):
         raise InputError(f"{group!r} does not preserve {space!r}, so f(g x) may not exist; see `preserves`.")
-    generator = as_generator(rng)
-    sample = space.sample(n, generator)
-    images = [space.project(group.act(g, sample)) for g in group.generators]
-    values = _measured(measure, np.array([sample, *images]), r, generator)
-    return _report(values, sample, group.generators, level, generator)
-
-
-def _report(values: Array, sample: Array, generators: Array, level: float, rng: np.random.Generator) -> SymmetryReport:
-    """Compare the measurements at the sample, values[0], with those at its images, (generators + 1, n, repeats)."""
-    rounding = ROUNDING * max(np.ptp(values), 1e-3 * np.abs(values).max())
-    noiseless = bool((np.ptp(values, axis=2) == 0).all())
-    tests = [_Asymmetry.of(values[0] - image, rng) for image in values[1:]]
-    extreme = np.max([test.draws for test in tests], axis=0) if tests else np.zeros(FLIPS)
-    checks = []
-    for g, test in zip(generators, tests, strict=True):
-        asymmetry = float(np.sqrt(max(0.0, test.square)))
-        if noiseless:
-            p_value = 0.0 if np.abs(test.means).max() > rounding else 1.0
-        else:
-            p_value = (1 + int((extreme >= test.score).sum())) / (FLIPS + 1)
-        holds = p_value > level or (asymmetry <= rounding and not noiseless)
-        worst = sample[np.abs(test.means).argmax()]
-        checks.append(GeneratorCheck(g, describe(g), asymmetry, p_value, worst, bool(holds)))
-    quantile = float(np.quantile(extreme, 1 - level))
-    resolution = max((test.resolution(quantile) for test in tests), default=0.0)
-    return SymmetryReport(tuple(checks), resolution, values.size)
+    test = _Test(measure, space, group, budget, tolerance, float(level), as_generator(rng))
+    interrupted = False
+    try:
+        test.run()
+    except KeyboardInterrupt:
+        if not test.values:
+            raise
+        interrupted = True
+    return test.report(interrupted)
 
 
 def describe(matrix: Array) -> str:
@@ -200,66 +261,163 @@ def describe(matrix: Array) -> str:
     return f"maps by the matrix {(matrix + 0.0).round(3).tolist()}"
 
 
-def _measured(measure: Callable[[Array], float], points: Array, repeats: int, rng: np.random.Generator) -> Array:
-    """Return `repeats` measurements at each point of (k, n, dim), in random order, (k, n, repeats)."""
-    values = np.empty((*points.shape[:2], repeats))
-    for call in rng.permutation(values.size):
-        k, i, j = np.unravel_index(call, values.shape)
-        value = measure(points[k, i].copy())
-        try:
-            values[k, i, j] = float(value)
-        except (TypeError, ValueError) as error:
-            raise InputTypeError(
-                f"`measure` must return a number, but gave {value!r} at {points[k, i].tolist()}."
-            ) from error
-        if not np.isfinite(values[k, i, j]):
-            raise InputError(f"`measure` must return finite numbers, but gave {value} at {points[k, i].tolist()}.")
-    return values
-
-
 @final
-@dataclass(frozen=True)
-class _Asymmetry:
-    """T of one generator, and what is known of its law."""
+class _Test:
+    """The state of a test: what was measured, and what is to be measured next."""
 
-    square: float
-    deviation: float  # of T under random signs
-    draws: Array  # T / deviation under random signs
-    means: Array  # of the differences at each point
-    variances: Array  # of the differences about their means
-    repeats: int
+    def __init__(
+        self,
+        measure: Callable[[Array], float],
+        space: Space,
+        group: Group,
+        budget: int,
+        tolerance: float,
+        level: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self._measure, self._space, self._group, self._rng = measure, space, group, rng
+        self._budget, self._tolerance, self._level = budget, tolerance, level
+        self._generators = len(group.generators)
+        self._members = self._generators + (group.order > 2)  # the last one is random elements
+        self._evidence = Evidence(self._members, budget // 2)
+        self._compared: list[tuple[Array, Array, Array]] = []  # point, image, element
+        self._turns = self._in_turn()
+        self._repeats = 2
+        self._refuted: int | None = None  # after how many evaluations
+        self._invariant = self._generators == 0
+        self._points: list[Array] = []
+        self.values: list[float] = []
 
-    @property
-    def score(self) -> float:
-        return self.square / self.deviation if self.deviation > 0 else 0.0
+    def run(self) -> None:
+        """Measure pairs until the answer is clear or the budget spent."""
+        while not self._answered() and len(self.values) + 2 <= self._budget:
+            index = self._next()
+            (here, there), flip = self._compared[index][:2], self._rng.random() < 0.5
+            pair = [self._value(point) for point in ((there, here) if flip else (here, there))]
+            self._evidence.add(index, *(reversed(pair) if flip else pair))
 
-    @classmethod
-    def of(cls, differences: Array, rng: np.random.Generator) -> Self:
-        n, r = differences.shape
-        signs = rng.integers(0, 2, size=(FLIPS, n, r), dtype=np.int8) * np.int8(2) - np.int8(1)
-        squares = (differences**2).sum(axis=1)
+    def report(self, interrupted: bool) -> SymmetryReport:
+        """Return what is known."""
+        evidence, unit = self._evidence, self._evidence.unit
+        checks = tuple(self._check(member) for member in range(self._members))
+        return SymmetryReport(
+            checks[: self._generators],
+            checks[-1] if self._members > self._generators else None,
+            self._refuted is not None or self._invariant,
+            evidence.resolution(self._level) * unit if self._generators else 0.0,
+            math.sqrt(2 * evidence.variance()[0]) * unit,
+            self._history(),
+            interrupted,
+        )
 
-        def statistic(sums: Array) -> Array:
-            return np.asarray((sums**2 - squares).mean(axis=-1) / (r * (r - 1)))
+    def _answered(self) -> bool:
+        evidence, spent = self._evidence, len(self.values)
+        if self._refuted is None and evidence.p_value() <= self._level:
+            self._refuted = spent
+        if self._refuted is not None:
+            patience = max(self._refuted, NAMING + 8 * self._generators)
+            return spent >= self._refuted + patience or any(map(self._named, range(self._generators)))
+        if len(evidence) >= FEWEST_POINTS:
+            variance, error = evidence.variance()
+            tolerated = self._tolerated(variance - error)
+            small = max(evidence.resolution(self._level) ** 2, evidence.square()) <= tolerated
+            self._invariant = tolerated > 0 and small and evidence.standing < self._level**-0.5
+        return self._invariant
 
-        flipped = statistic(np.einsum("fij,ij->fi", signs, differences))
-        deviation = float(flipped.std())
-        draws = flipped / deviation if deviation > 0 else np.zeros(FLIPS)
-        means, variances = differences.mean(axis=1), differences.var(axis=1, ddof=1)
-        return cls(float(statistic(differences.sum(axis=1))), deviation, draws, means, variances, r)
+    def _named(self, member: int) -> bool:
+        return self._evidence.p_value(member) * self._members <= self._level
 
-    def resolution(self, quantile: float) -> float:
-        """Return the asymmetry v that is seen nine times in ten: v^2 = quantile * dev(0) + 1.3 dev(v).
+    def _tolerated(self, variance: float) -> float:
+        """Return the mean square of the asymmetry that is tolerated if f has this variance."""
+        return self._tolerance**2 * 2 * variance
 
-        At a point with variance s^2 of its differences, T has variance 2 s^4 / (r (r - 1)) + 4 v^2 s^2 / r.
-        """
-        n, r = len(self.variances), self.repeats
-        # The square of an estimated variance is too large by the factor 1 + 2 / (r - 1).
-        still = 2 * (self.variances**2).sum() / (1 + 2 / (r - 1)) / (r * (r - 1)) / n**2
-        slope = 4 * self.variances.sum() / r / n**2
-        square = 0.0
-        for _ in range(50):
-            # A random sign flips the asymmetry along with the noise: it widens the law that T is compared with.
-            flipped = np.sqrt(still + slope * square + 2 * square**2 / (r * (r - 1)) / n)
-            square = quantile * float(flipped) + 1.3 * float(np.sqrt(still + slope * square + square**2 / n))
-        return float(np.sqrt(square))
+    def _next(self) -> int:
+        """Return the comparison to measure next, perhaps a new one."""
+        evidence, size = self._evidence, len(self._evidence)
+        count = evidence.count[:size]
+        # Once the group is refuted, only a generator is left to be named.
+        eligible = (evidence.member[:size] < self._generators) | (self._refuted is None)
+        scores = np.abs(evidence.mean[:size]) * np.sqrt(count) * eligible
+        known = not evidence.noisy or evidence.freedom >= 3
+        if size and known and scores.max() > PROMISING * math.sqrt(evidence.noise):
+            return int(scores.argmax())
+        late = np.flatnonzero(eligible & (count < (self._repeats if evidence.noisy or size <= 2 else 1)))
+        if len(late):
+            return int(late[0])
+        if evidence.noisy and size >= FEWEST_POINTS and self._repeats < MOST_REPEATS:
+            # Repeats, not points, are missing as long as the variance of a point's square is that of its noise.
+            hidden = evidence.noise / math.sqrt(self._repeats * (self._repeats - 1))
+            if hidden > self._tolerated(evidence.variance()[0]):
+                self._repeats += 1
+                return self._next()
+        return self._begin()
+
+    def _begin(self) -> int:
+        """Begin a comparison at a new point."""
+        member = next(self._turns)
+        element = self._group.generators[member] if member < self._generators else self._random_element()
+        (point,) = self._space.sample(1, self._rng)
+        self._compared.append((point, self._space.project(self._group.act(element, point)), element))
+        return self._evidence.begin(member)
+
+    def _in_turn(self) -> Iterator[int]:
+        """Yield whose turn it is: generators, and from some time on every other time random elements."""
+        alone = self._members == self._generators
+        if self._generators <= FIRST_PASS:
+            yield from range(self._generators)
+        while True:
+            for generator in self._rng.permutation(self._generators).tolist():
+                if not alone and self._refuted is None:
+                    yield self._generators
+                yield generator
+
+    def _random_element(self) -> Array:
+        while True:
+            (element,) = self._group.random(1, self._rng)
+            if np.abs(element - np.eye(self._group.dim)).max() > 1e-9:
+                return np.asarray(element)
+
+    def _value(self, point: Array) -> float:
+        """Measure at a point, and keep it."""
+        try:
+            value = np.asarray(self._measure(point.copy()))
+            if value.dtype.kind not in "biuf" or value.ndim != 0:
+                raise TypeError(f"`measure` must return a number, but gave {value.tolist()!r}")
+            if not np.isfinite(value):
+                raise ValueError(f"`measure` must return a finite number, but gave {value}")
+        except Exception as error:
+            raise MeasurementError(
+                f"measuring {point.tolist()} failed after {len(self.values)} measurements ({type(error).__name__}: "
+                f"{error}); they are in `history` of this error, and a search can begin with them.",
+                point,
+                self._history(),
+            ) from error
+        self._points.append(point)
+        self.values.append(float(value))
+        return self.values[-1]
+
+    def _history(self) -> History:
+        return History(np.array(self._points).reshape(-1, self._space.dim), np.array(self.values))
+
+    def _check(self, member: int) -> GeneratorCheck:
+        evidence = self._evidence
+        mine = np.flatnonzero(evidence.member[: len(evidence)] == member)
+        worst = int(mine[np.abs(evidence.mean[mine]).argmax()]) if len(mine) else None
+        random = member == self._generators
+        if random:
+            element = np.eye(self._group.dim) if worst is None else self._compared[worst][2]
+        else:
+            element = self._group.generators[member]
+        # If the whole is refuted and no part by itself, the part with most evidence stands for it.
+        suspect = min(range(self._members), key=evidence.p_value)
+        deputy = member == suspect and not any(map(self._named, range(self._members)))
+        whole, part = evidence.p_value(), self._members * evidence.p_value(member)
+        return GeneratorCheck(
+            element,
+            f"a random element {describe(element)}" if random else describe(element),
+            math.sqrt(evidence.square(member)) * evidence.unit,
+            whole if deputy else min(1.0, max(whole, part)),
+            None if worst is None else self._compared[worst][0],
+            self._refuted is None or not (deputy or self._named(member)),
+            len(mine),
+        )

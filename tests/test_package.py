@@ -153,3 +153,33 @@ def test_examples_run(path, capsys, monkeypatch, tmp_path):
     printed = capsys.readouterr().out
     for line in SHOWN[path.name]:
         assert line in printed
+
+
+PLANNED = {  # what each example of an experiment would play
+    "cone.toml": ["Cone: OrbitTree without group; horizons 300, 3,000; 8 seeds", "64 runs, 105,600 rounds"],
+    "own_problem.toml": [
+        "exchangeable pumps: OrbitGP(acquisition=thompson); horizons 60; 4 seeds",
+        "12 runs, 720 rounds",
+    ],
+    "wind_farm.toml": ["WindFarm: OrbitTree without group; horizons 2,000; 5 seeds", "10 runs, 20,000 rounds"],
+}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
+def test_experiments_of_the_examples_can_be_run(path, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "own_problem", raising=False)
+    assert main(["run", os.fspath(path), "--out", os.fspath(tmp_path / "results.db"), "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    for line in PLANNED[path.name]:
+        assert line in printed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_experiment_of_the_examples_shows_what_its_group_is_worth(capsys, tmp_path):
+    out = tmp_path / "cone.db"
+    assert main(["run", os.fspath(ROOT / "examples" / "cone.toml"), "--out", os.fspath(out), "--jobs", "1"]) == 0
+    assert "played 64 runs; 64 of 64 runs are in" in capsys.readouterr().out
+    longest = ob.reports.summarise(out).problems[0].longest
+    assert {row.family for row in longest.worth()} == {"OrbitTree", "UniformMesh"}
+    assert all(row.comparison.ratio.high < 1 for row in longest.worth())

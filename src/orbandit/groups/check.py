@@ -144,20 +144,29 @@ class SymmetryReport:
         return self.invariant
 
     def __str__(self) -> str:
+        parts = [*self.checks, *([self.elements] if self.elements else [])]
         named = sum(not check.holds for check in self.checks)
-        share = (
-            f", {self.resolution / self.variation:.0%} of what unrelated points differ by," if self.variation else ""
-        )
-        seen = f"asymmetry of {self.resolution:.2g}{share} would have been found nine times in ten"
-        if not math.isfinite(self.resolution):
-            seen = "too few to find any asymmetry"
         if not self.invariant:
             head = f"{named} of {len(self.checks)} generators fail" if named else "random elements of the group fail"
             head += f" ({self.evaluations} evaluations)"
         else:
             doubt = "" if self.clear else ", but the answer is not clear"
-            head = f"no asymmetry found{doubt} ({self.evaluations} evaluations; {seen})"
-        return "\n".join([head, *map(str, self.checks), *([str(self.elements)] if self.elements else [])])
+            head = f"no asymmetry found{doubt} ({self.evaluations} evaluations; {self._findable()})"
+        return "\n".join([head, *map(str, parts)])
+
+    def _findable(self) -> str:
+        """Say what would have been found."""
+        points = sum(check.points for check in self.checks) + (self.elements.points if self.elements else 0)
+        if not self.checks:
+            return "nothing to compare"
+        if self.resolution == math.inf:
+            return "too few to find any"
+        what = f"one of {self.resolution:.2g}"
+        if self.resolution == 0:
+            what = f"one on {1 - 0.1 ** (1 / points):.0%} of the space"
+        elif self.variation:
+            what += f", {self.resolution / self.variation:.0%} of what unrelated points differ by,"
+        return f"{what} would have been found nine times in ten"
 
 
 def check_symmetry(

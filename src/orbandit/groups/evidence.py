@@ -63,7 +63,7 @@ class Evidence:
         self.mean = np.zeros(capacity)  # of its differences
         self._scatter = np.zeros(capacity)  # sum of squared deviations from it
         self._height = np.zeros(capacity)  # mean of y(x)
-        self._first: list[tuple[float, float] | None] = []  # pair of each comparison
+        self._first: list[tuple[float, float]] = []  # pair of each comparison
         self._signs, self._exact = np.zeros(members), np.zeros(members)  # logarithms of S and X
         self._now = np.zeros(members + 1)  # logarithm of the evidence: of each member, and of all together
         self._most = self._now  # the largest so far
@@ -82,10 +82,9 @@ class Evidence:
         return self._total / self.freedom if self.noisy else 0.0
 
     def begin(self, member: int) -> int:
-        """Begin a comparison and return its number."""
-        self._first.append(None)
-        self.member[len(self) - 1] = member
-        return len(self) - 1
+        """Return the number of a new comparison, which counts from its first pair on."""
+        self.member[len(self)] = member
+        return len(self)
 
     def add(self, index: int, here: float, there: float) -> None:
         """Bet on the pair y(x), y(g x) at a comparison, then learn from it."""
@@ -97,10 +96,10 @@ class Evidence:
         difference = pair[1] - pair[0]
         if abs(difference) <= rounding:
             difference = 0.0
-        member, first = self.member[index], self._first[index]
-        if first is None:
-            self._first[index] = pair
+        if index == len(self):
+            self._first.append(pair)
         else:
+            member, first = self.member[index], self._first[index]
             if difference:
                 self._signs[member] += math.log1p(self._bet(index, difference))
             same = max(abs(first[0] - pair[0]), abs(first[1] - pair[1])) <= rounding / 2

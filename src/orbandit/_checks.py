@@ -17,6 +17,24 @@ Array: TypeAlias = npt.NDArray[np.float64]
 RandomLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator
 """A source of randomness: a seed, or a generator that the call advances."""
 
+MAX_COUNT = 2**63 - 1
+"""Largest count of anything, the largest integer of an array."""
+
+MAX_SEED = 2**128 - 1
+"""Largest seed, as much as a SeedSequence draws for itself."""
+
+MAX_DIM = 100_000
+"""Most coordinates of a point."""
+
+MAX_NUMBERS = 2**29
+"""Most numbers of an array that is made at once, 4 GiB."""
+
+QUOTED = 9
+"""Most entries of an array that a message quotes."""
+
+LONGEST_QUOTE = 120
+"""Most characters of a value that a message quotes."""
+
 
 def as_points(points: npt.ArrayLike, dim: int, name: str = "points") -> tuple[Array, bool]:
     """Return `points` as an (m, dim) array, and whether a single point (dim,) was given."""
@@ -38,14 +56,16 @@ def as_point(point: npt.ArrayLike, dim: int, name: str = "point") -> Array:
 
 
 def as_finite(values: npt.ArrayLike, name: str) -> Array:
-    """Return `values` as a float64 array without NaN or infinity."""
+    """Return `values` as a float64 array without NaN or infinity; masked ones are refused."""
+    if type(values) is not np.ndarray:
+        refuse_masked(values, name)
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biuf" and given.size:
             raise TypeError(f"of type {given.dtype}")
         array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"`{name}` must be real numbers, but got {_shown(values)} ({error}).") from error
+        raise InputTypeError(f"`{name}` must be real numbers, but got {shown(values)} ({error}).") from error
     with np.errstate(all="ignore"):
         suspicious = not np.isfinite(array.sum())  # one pass and no temporary for the usual, clean input
     if suspicious and not np.isfinite(array).all():
@@ -57,24 +77,60 @@ def as_finite(values: npt.ArrayLike, name: str) -> Array:
     return array
 
 
-def as_count(value: Any, name: str, minimum: int = 1) -> int:
-    """Return `value` as an int that is at least `minimum`."""
+def refuse_masked(values: object, name: str) -> None:
+    """Refuse arrays of numpy.ma with masked entries, and lists of such: NumPy would read what the mask hides."""
+    if _has_masked(values):
+        raise InputError(
+            f"`{name}` must have no masked entries, but got {shown(values)}; drop those rows, or put numbers there "
+            "with `.filled(...)`."
+        )
+
+
+def _has_masked(values: object) -> bool:
+    if isinstance(values, np.ma.MaskedArray):
+        return bool(np.ma.is_masked(values))
+    return isinstance(values, list | tuple) and any(map(_has_masked, values))
+
+
+def as_count(value: Any, name: str, minimum: int = 1, maximum: int = MAX_COUNT, why: str = "") -> int:
+    """Return `value` as an int from `minimum` to `maximum`; `why` not more, and what to do, is for the message."""
     try:
         if isinstance(value, bool):
             raise TypeError("a truth value")
         count = operator.index(value)
     except TypeError as error:
-        raise InputTypeError(f"`{name}` must be an integer, but got {_shown(value)}.") from error
+        raise InputTypeError(f"`{name}` must be an integer, but got {shown(value)}.") from error
     if count < minimum:
-        raise InputError(f"`{name} >= {minimum}` must hold, but got {name}={count}.")
+        raise InputError(f"`{name} >= {minimum}` must hold, but got {name}={shown(count)}.")
+    if count > maximum:
+        raise InputError(f"`{name} <= {maximum:,}` must hold, but got {name}={shown(count)}{why and f': {why}'}.")
     return count
+
+
+def as_dim(value: Any, name: str = "dim", minimum: int = 1) -> int:
+    """Return `value` as a number of coordinates."""
+    return as_count(value, name, minimum, MAX_DIM)
+
+
+def as_seed(value: Any, name: str = "seed") -> int:
+    """Return `value` as an int that seeds a stream."""
+    return as_count(value, name, 0, MAX_SEED)
+
+
+def check_room(what: str, *shape: int) -> None:
+    """Refuse to make an array of more than MAX_NUMBERS, before any memory is taken."""
+    if math.prod(shape) > MAX_NUMBERS:
+        raise InputError(
+            f"{what} would be an array of shape ({', '.join(map(shown, shape))}), of more than {MAX_NUMBERS:,} "
+            "numbers; ask for fewer at a time, or use fewer coordinates."
+        )
 
 
 def as_positive(value: float, name: str) -> float:
     """Return `value` as a finite, positive float."""
     number = as_finite(value, name)
     if number.ndim != 0 or number <= 0:
-        raise InputError(f"`{name} > 0` must hold for one number, but got {name}={_shown(value)}.")
+        raise InputError(f"`{name} > 0` must hold for one number, but got {name}={shown(value)}.")
     return float(number)
 
 
@@ -82,7 +138,7 @@ def as_tolerance(value: float, name: str = "tol") -> float:
     """Return `value` as a finite, non-negative float."""
     number = as_finite(value, name)
     if number.ndim != 0 or number < 0:
-        raise InputError(f"`{name} >= 0` must hold, but got {name}={_shown(value)}.")
+        raise InputError(f"`{name} >= 0` must hold, but got {name}={shown(value)}.")
     return float(number)
 
 
@@ -90,11 +146,11 @@ def as_range(reward_range: tuple[float, float]) -> tuple[float, float]:
     """Return the ends of a range of rewards."""
     ends = as_finite(reward_range, "reward_range")
     if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise InputError(f"`reward_range` must be (low, high) with low < high, but got {reward_range!r}.")
+        raise InputError(f"`reward_range` must be (low, high) with low < high, but got {shown(reward_range)}.")
     low, high = ends.tolist()
     if not 1e-300 < high - low < math.inf:
         raise InputError(
-            f"`reward_range` must be from 1e-300 to 1e308 wide, but got {reward_range!r}; rescale rewards."
+            f"`reward_range` must be from 1e-300 to 1e308 wide, but got {shown(reward_range)}; rescale rewards."
         )
     return low, high
 
@@ -111,14 +167,22 @@ def as_generator(rng: RandomLike) -> np.random.Generator:
         raise InputTypeError(f"`rng` must be a seed or a numpy.random.Generator ({error}).") from error
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str], guess: str | None = None) -> InputError:
+def unknown_name(
+    kind: str, name: object, known: Iterable[str], guess: str | None = None, owner: str = ""
+) -> InputError:
     """Build the error for a name outside `known`, with a guess at what was meant or the nearest known ones."""
     known = list(known)
     folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(str(name).casefold(), folded, n=2, cutoff=0.5)
+    close = difflib.get_close_matches(shown(name).strip("'\"").casefold(), folded, n=2, cutoff=0.5)
     near = [guess] if guess else [folded[key] for key in close]
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return InputError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+    return InputError(f"unknown {kind} {shown(name)}{owner and f' of {owner}'}.{hint} Known: {', '.join(known)}.")
+
+
+def identity(dim: int) -> Array:
+    """Return the identity matrix of so many coordinates, if there is room for it."""
+    check_room("a matrix", dim, dim)
+    return np.eye(dim)
 
 
 def unit_rows(array: Array) -> Array:
@@ -153,6 +217,33 @@ def frozen(array: npt.ArrayLike) -> Array:
     return copy
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def shown(value: object) -> str:
+    """Return a value as a message quotes it: the first few entries of an array, the first characters of all else."""
+    if isinstance(value, np.ndarray):
+        if value.size > QUOTED:
+            return f"{_cut(repr(value.ravel()[:QUOTED].tolist())[:-1])}, ...] of shape {value.shape}"
+        value = value.tolist()
+    try:
+        return _cut(_shown_number(value) if isinstance(value, int) else repr(value))
+    except Exception:  # an object of the user's own may have no text at all
+        return f"<{type(value).__name__} without a repr>"
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split()) if "\n" in text else text
+    return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
+
+
+def _shown_number(value: int) -> str:
+    if value.bit_length() <= 128:
+        return repr(value)
+    return f"about {'-' if value < 0 else ''}10^{math.log10(abs(value)):.1f}"
+
+
+def described(error: BaseException) -> str:
+    """Return the kind and the text of an exception, which may be the user's own and have no text."""
+    try:
+        text = str(error)
+    except Exception as failure:
+        text = f"its text cannot be made, which raised {type(failure).__name__}"
+    return f"{type(error).__name__}: {text}"

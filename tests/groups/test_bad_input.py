@@ -74,6 +74,15 @@ def test_infinities_that_cancel_are_found():
         (lambda: G.Symmetric(2).domain().contains([0.0, 1.0], tol=-1), "`tol >= 0`"),
         (lambda: G.Symmetric(2).domain().excludes([0.0, 1.0], [0.0, 0.5]), "`low <= high`"),
         (lambda: G.Symmetric(2).domain().excludes([0.0, 1.0], [[1.0, 1.5]] * 2), "one shape"),
+        (lambda: G.Symmetric(2).random(10**10, 0), "of more than 536,870,912 numbers"),
+        (lambda: G.Symmetric(50_000).generators, "the swaps of neighbours would be an array of shape"),
+        (lambda: G.SignFlips(50_000).generators, "a matrix would be an array of shape"),
+        (
+            lambda: G.Product(G.CyclicShift(3), *[G.Cyclic(3)] * 20_000).generators,
+            "of the product would be an array of shape",
+        ),
+        (lambda: G.Diagonal(G.Cyclic(3), 50_000).generators, "would be an array of shape"),
+        (lambda: G.Orthogonal(2, 50_000).generators, "would be an array of shape"),
     ],
 )
 def test_values_are_refused(make, message):
@@ -170,3 +179,53 @@ def test_representations_show_how_to_make_the_group():
     assert repr(FINITE["Klein"]()) == "Permutation([[1, 0, 3, 2], [2, 3, 0, 1]])"
     for make in GROUPS.values():
         assert make()._name() in repr(make())
+
+
+HUGE = {
+    "Trivial": (G.Trivial, "dim <= 100,000"),
+    "Symmetric": (G.Symmetric, "dim <= 100,000"),
+    "SignedPermutation": (G.SignedPermutation, "dim <= 100,000"),
+    "SignFlips": (G.SignFlips, "dim <= 100,000"),
+    "CyclicShift": (G.CyclicShift, "dim <= 10,000"),
+    "Cyclic": (G.Cyclic, "m <= 1,000,000,000,000"),
+    "Dihedral": (G.Dihedral, "m <= 1,000,000,000,000"),
+    "many blocks": (lambda n: G.BlockPermutation(n, 2), "blocks <= 100,000"),
+    "many signed blocks": (lambda n: G.SignedBlockPermutation(n, 2), "blocks <= 100,000"),
+    "large blocks": (lambda n: G.BlockPermutation(2, n), "size <= 100,000"),
+    "Orthogonal": (lambda n: G.Orthogonal(n, 2), "blocks <= 100,000"),
+    "many columns": (lambda n: G.Orthogonal(2, n), "size <= 100,000"),
+    "Diagonal": (lambda n: G.Diagonal(G.Dihedral(3), n), "copies <= 100,000"),
+    "a limit": (lambda n: G.Symmetric(3).elements(limit=n), "limit <= 9,223,372,036,854,775,807"),
+}
+
+
+@pytest.mark.parametrize("digits", [20, 400, 5000])
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_counts_are_refused_with_the_limit(name, digits):
+    make, rule = HUGE[name]
+    with pytest.raises(InputError, match=f"`{rule}` must hold, but got") as caught:
+        make(10**digits)
+    assert len(str(caught.value)) < 200
+
+
+def test_blocks_of_too_many_coordinates_are_refused():
+    for make in (G.BlockPermutation, G.SignedBlockPermutation, G.Orthogonal):
+        with pytest.raises(InputError, match=r"`blocks [*] size <= 100,000` must hold, but got .*=10000000000"):
+            make(100_000, 100_000)
+    with pytest.raises(InputError, match=r"`copies [*] group.dim <= 100,000`"):
+        G.Diagonal(G.Dihedral(3), 100_000)
+
+
+@pytest.mark.parametrize("digits", ["1" + "0" * 20, "9" * 5001], ids=len)
+def test_huge_names_of_coxeter_groups_are_refused(digits):
+    for name in ("A", "B", "D"):
+        with pytest.raises(InputError, match=f"`{name}n` needs n <= 1,000, but got"):
+            G.Coxeter(name + digits)
+    with pytest.raises(InputError, match=r"`I2\(m\)` needs m <= 1,000,000,000,000"):
+        G.Coxeter(f"I2({digits})")
+    assert G.Coxeter("I2(" + "0" * 5000 + "7)").order == 14
+
+
+def test_huge_orders_are_named_in_messages():
+    with pytest.raises(GroupTooLargeError, match=r"has about 10\^5735"):  # which has more digits than Python writes
+        G.Symmetric(2000).elements()

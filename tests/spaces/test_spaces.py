@@ -306,7 +306,24 @@ def test_points_are_checked(name):
         (lambda: S.Polytope.regular("icosahedra"), "Did you mean 'icosahedron'"),
         (lambda: S.Polytope.regular("polygon-2"), "m >= 3, but got 'polygon-2'"),
         (lambda: S.Polytope.regular("polygon-x"), "m >= 3"),
+        (lambda: S.Polytope.regular(["cube"]), "unknown regular polytope \\['cube'\\]"),
         (lambda: S.Product(), "at least one space"),
+        (lambda: S.Ball(2) ** 0, "`copies >= 1`"),
+        *[
+            (make, "`(dim|copies|copies [*] space.dim) <= 100,000` must hold, but got")
+            for n in (100_001, 10**20, 10**400, 10**5000)
+            for make in (
+                lambda n=n: S.Box(0, 1, dim=n),
+                lambda n=n: S.Ball(n),
+                lambda n=n: S.Simplex(n),
+                lambda n=n: S.Ball(2) ** (n // 2 + 1),
+            )
+        ],
+        *[(lambda d=d: S.Polytope.regular(f"polygon-{d}"), "m <= 1,000,000") for d in ("1000001", "9" * 5001)],
+        (lambda: S.Ball(2).sample(10**18, 0), r"shape \(1000000000000000000, 2\), of more than 536,870,912 numbers"),
+        (lambda: S.Ball(2).sample(10**20, 0), "`size <= 9,223,372,036,854,775,807`"),
+        (lambda: S.Box(0, 1, dim=100_000)._halfspaces(), "a matrix would be an array of shape"),
+        (lambda: (S.Simplex(2) ** 50_000)._frame(), "of the product would be an array of shape"),
     ],
 )
 def test_bad_spaces_are_refused(make, message):

@@ -25,8 +25,10 @@ from orbandit._checks import (
     as_generator,
     as_point,
     as_points,
+    check_room,
     frozen,
     safe_scale,
+    shown,
 )
 from orbandit._recipes import Recipe
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
@@ -106,9 +108,10 @@ class Group(Recipe, ABC):
         """
         if self.order > as_count(limit, "limit"):
             raise GroupTooLargeError(
-                f"{self!r} has {_shown(self.order)} elements, more than `limit`={limit}; use fold, distance "
+                f"{shown(self)} has {_shown(self.order)} elements, more than `limit`={limit}; use fold, distance "
                 "or random, which do not list them, or pass a larger `limit`."
             )
+        check_room("the elements", int(self.order), self.dim, self.dim)
         return self._elements()
 
     def act(self, elements: npt.ArrayLike, points: npt.ArrayLike) -> Array:
@@ -208,8 +211,10 @@ class Group(Recipe, ABC):
         return distances.ravel() if flat else distances
 
     def random(self, size: int, rng: RandomLike) -> Array:
-        """Draw `size` independent elements, uniform on the group, as (size, dim, dim) matrices."""
-        return self._random(as_count(size, "size", minimum=0), as_generator(rng))
+        """Draw `size` independent elements, uniform on the group: (size, dim, dim) matrices of at most 2^29 numbers."""
+        size = as_count(size, "size", minimum=0)
+        check_room("the elements", size, self.dim, self.dim)
+        return self._random(size, as_generator(rng))
 
     def domain(self, point: npt.ArrayLike | None = None) -> Domain:
         """Return a fundamental domain: a cone with its apex in the centre that meets every orbit.
@@ -233,11 +238,11 @@ class Group(Recipe, ABC):
         try:
             fixing, normals = self.stabilizer(point), self._normals_about(offset)
         except GroupTooLargeError as error:
-            raise NoDomainError(f"{self!r} is too large for a domain about a given point: {error}") from error
+            raise NoDomainError(f"{shown(self)} is too large for a domain about a given point: {error}") from error
         if len(fixing) > 1:
             raise InputError(
                 f"`point` must be moved by every element but the identity, but {len(fixing) - 1} others fix "
-                f"{np.asarray(point).tolist()}; move it off the walls."
+                f"{shown(np.asarray(point))}; move it off the walls."
             )
         return Domain(normals, self._center)
 
@@ -252,10 +257,11 @@ class Group(Recipe, ABC):
         (True, False)
         """
         if not isinstance(space, Space):
-            raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
+            raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
         if space.dim != self.dim:
             raise InputError(
-                f"`space` and group must have one dimension, but {space!r} has {space.dim} and {self!r} has {self.dim}."
+                f"`space` and group must have one dimension, but {shown(space)} has {space.dim} and {shown(self)} has "
+                f"{self.dim}."
             )
         units = class_widths(space, self.generators)  # a tolerance has a meaning only where all sides are alike
         return preserved(space._in_units(units), self.generators, self._center / units)
@@ -327,9 +333,13 @@ class Group(Recipe, ABC):
 def check_fit(space: object, group: object) -> None:
     """Refuse what is no space or no group, and a group that does not preserve the space; None is no symmetry."""
     if not isinstance(space, Space) or not isinstance(group, Group | None):
-        raise InputTypeError(f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}.")
+        raise InputTypeError(
+            f"`space` and `group` must be of ob.spaces and ob.groups, but got {shown(space)}, {shown(group)}."
+        )
     if group is not None and not group.preserves(space):
-        raise InputError(f"{group!r} does not preserve {space!r}; see `group.preserves` and `group.centered`.")
+        raise InputError(
+            f"{shown(group)} does not preserve {shown(space)}; see `group.preserves` and `group.centered`."
+        )
 
 
 def _shown(order: int | float) -> str:

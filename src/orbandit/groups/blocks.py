@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_dim, shown
 from orbandit.groups.blockwise import Blockwise
 from orbandit.groups.closure import check_limit, close_matrices
 from orbandit.groups.signed import SignedPermutation
@@ -96,7 +96,7 @@ class BlockGroup(Blockwise):
                 swap[[i, j], [j, i]] = signs[j]
                 fixing.append(swap)
             left = [j for j in left if not signs[j]]
-        check_limit(order, limit, f"the elements that fix {point.tolist()}")
+        check_limit(order, limit, f"the elements that fix {shown(point)}")
         return self._spread(close_matrices(np.array(fixing).reshape(-1, self._blocks, self._blocks), limit))
 
     def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
@@ -127,7 +127,7 @@ class BlockPermutation(BlockGroup):
     blocks : int
         Number of units.
     size : int
-        Number of coordinates of a unit.
+        Number of coordinates of a unit; at most 100,000 in all blocks.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class BlockPermutation(BlockGroup):
     """
 
     def __init__(self, blocks: int, size: int) -> None:
-        super().__init__(blocks, size, Symmetric(as_count(blocks, "blocks")))
+        super().__init__(blocks, size, Symmetric(as_dim(blocks, "blocks")))
 
 
 @final
@@ -155,7 +155,7 @@ class SignedBlockPermutation(BlockGroup):
     blocks : int
         Number of blocks.
     size : int
-        Number of coordinates of a block.
+        Number of coordinates of a block; at most 100,000 in all blocks.
 
     Examples
     --------
@@ -166,4 +166,4 @@ class SignedBlockPermutation(BlockGroup):
     """
 
     def __init__(self, blocks: int, size: int) -> None:
-        super().__init__(blocks, size, SignedPermutation(as_count(blocks, "blocks")))
+        super().__init__(blocks, size, SignedPermutation(as_dim(blocks, "blocks")))

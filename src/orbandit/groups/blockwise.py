@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_dim, check_room, identity
 from orbandit.groups.base import Group
 
 
 def kron(a: Array, b: Array) -> Array:
     """Return the Kronecker products of stacks of matrices, one of which has length 1."""
+    check_room("the matrices on all blocks", len(a) * len(b), a.shape[1] * b.shape[1], a.shape[2] * b.shape[2])
     return np.asarray(np.kron(a, b), dtype=np.float64)
 
 
@@ -15,7 +16,8 @@ class Blockwise(Group):
     """A group of (blocks, blocks) matrices that mix blocks of `size` coordinates."""
 
     def __init__(self, blocks: int, size: int) -> None:
-        self._blocks, self._size = as_count(blocks, "blocks"), as_count(size, "size")
+        self._blocks, self._size = as_dim(blocks, "blocks"), as_dim(size, "size")
+        as_dim(self._blocks * self._size, "blocks * size")
         super().__init__(np.zeros(self._blocks * self._size))
 
     @property
@@ -37,4 +39,4 @@ class Blockwise(Group):
 
     def _spread(self, matrices: Array) -> Array:
         """Let (k, blocks, blocks) matrices act on whole blocks, as (k, dim, dim) ones."""
-        return kron(matrices, np.eye(self._size)[None])
+        return kron(matrices, identity(self._size)[None])

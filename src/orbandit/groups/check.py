@@ -30,7 +30,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_positive
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_positive, shown
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups.base import Group
 from orbandit.groups.evidence import Evidence
@@ -229,14 +229,14 @@ def check_symmetry(
     """
     budget = as_count(budget, "budget", minimum=2)
     if not isinstance(group, Group):
-        raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}.")
+        raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.")
     if not callable(measure):
-        raise InputTypeError(f"`measure` must be callable, but got {measure!r}.")
+        raise InputTypeError(f"`measure` must be callable, but got {shown(measure)}.")
     tolerance = as_positive(tolerance, "tolerance")
     if not 0 < float(as_finite(level, "level")) < 1:
         raise InputError(f"`0 < level < 1` must hold, but got level={level}.")
     if not group.preserves(space):
-        raise InputError(f"{group!r} does not preserve {space!r}, so f(g x) may not exist; see `preserves`.")
+        raise InputError(f"{shown(group)} does not preserve {shown(space)}, so f(g x) may not exist; see `preserves`.")
     test = _Test(measure, space, group, budget, tolerance, float(level), as_generator(rng))
     interrupted = False
     try:

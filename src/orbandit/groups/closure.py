@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.errors import GroupTooLargeError
 
 TOLERANCE = 1e-9
@@ -53,7 +53,7 @@ def close_points(point: Array, generators: Array, tolerance: float, limit: int) 
         lambda batch: batch,
         tolerance,
         limit,
-        f"the images of {point.tolist()}",
+        f"the images of {shown(point)}",
     )
 
 

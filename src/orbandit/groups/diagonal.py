@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_dim, identity, shown
 from orbandit.errors import GroupTooLargeError, InputTypeError
 from orbandit.groups.base import Group
 from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation
@@ -31,7 +31,7 @@ class Diagonal(Group):
     group : Group
         The part.
     copies : int
-        Number of blocks of `group.dim` coordinates.
+        Number of blocks of `group.dim` coordinates; at most 100,000 in all blocks.
 
     Examples
     --------
@@ -46,8 +46,10 @@ class Diagonal(Group):
 
     def __init__(self, group: Group, copies: int) -> None:
         if not isinstance(group, Group):
-            raise InputTypeError(f"`group` must be a group, but got {group!r}.")
-        center, copies = np.tile(group.center, as_count(copies, "copies")), int(copies)
+            raise InputTypeError(f"`group` must be a group, but got {shown(group)}.")
+        copies = as_dim(copies, "copies")
+        as_dim(copies * group.dim, "copies * group.dim")
+        center = np.tile(group.center, copies)
         if isinstance(group, Diagonal):  # copies of copies
             copies *= group._copies
             group = group._part
@@ -116,7 +118,7 @@ class Diagonal(Group):
 
 def on_copies(matrices: Array, copies: int) -> Array:
     """Let (k, dim, dim) matrices act on each of several blocks."""
-    return kron(np.eye(copies)[None], matrices)
+    return kron(identity(copies)[None], matrices)
 
 
 def _moving_together(group: Group, copies: int) -> tuple[int, Group]:
@@ -146,8 +148,8 @@ class _Copies(EnumeratedGroup):
             self._listed = part.elements()
         except GroupTooLargeError as error:
             raise GroupTooLargeError(
-                f"Diagonal must list the elements of {part!r}, which are too many; it has closed forms for Symmetric, "
-                "SignedPermutation, SignFlips, BlockPermutation, SignedBlockPermutation and Orthogonal."
+                f"Diagonal must list the elements of {shown(part)}, which are too many; it has closed forms for "
+                "Symmetric, SignedPermutation, SignFlips, BlockPermutation, SignedBlockPermutation and Orthogonal."
             ) from error
         identity = np.abs(self._listed - np.eye(part.dim)).max(axis=(1, 2)).argmin()
         self._listed[[0, identity]] = self._listed[[identity, 0]]

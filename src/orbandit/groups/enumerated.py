@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, identity, shown
 from orbandit.groups.base import Group
 from orbandit.groups.closure import TOLERANCE, check_limit, distinct, generic_point
 from orbandit.groups.domain import dirichlet_normals
@@ -55,7 +55,7 @@ class EnumeratedGroup(Group):
     @cached_property
     def _base_point(self) -> Array:
         """A sparse point, so that few faces bound the domain: axes are added until all elements move it."""
-        axes = np.eye(self.dim)
+        axes = identity(self.dim)
         fixed = np.array([np.abs(self._images(e[None])[0] - e).max(axis=1) <= TOLERANCE for e in axes])
         point, weight = np.zeros(self.dim), 1.0
         fixing = np.ones(int(self.order), dtype=bool)
@@ -70,7 +70,7 @@ class EnumeratedGroup(Group):
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
         images = self._images(point[None])[0]
         orbit: Array = images[distinct(images, tolerance)]
-        check_limit(len(orbit), limit, f"the images of {point.tolist()}")
+        check_limit(len(orbit), limit, f"the images of {shown(point)}")
         return orbit
 
     @cached_property

@@ -5,12 +5,15 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite
+from orbandit._checks import Array, as_count, as_finite, identity, shown
 from orbandit.errors import InputError
 from orbandit.groups.base import LIMIT
 from orbandit.groups.closure import close_matrices, close_permutations, nearest_orthogonal
 from orbandit.groups.enumerated import EnumeratedGroup
 from orbandit.groups.symmetric import as_matrices
+
+MAX_RING = 10_000
+"""Most coordinates of a ring, whose shifts are listed."""
 
 ORTHOGONAL = 1e-8
 """Largest entry of g g^T - 1 that a given generator may have; it is then rounded to an orthogonal matrix."""
@@ -57,7 +60,7 @@ class Matrix(EnumeratedGroup):
             if error > ORTHOGONAL:
                 raise InputError(
                     f"every generator must be orthogonal, but generator {i} has g g^T off the identity by "
-                    f"{error:.2g} (at most {ORTHOGONAL} is forgiven):\n{matrix}\nScale or repair it."
+                    f"{error:.2g} (at most {ORTHOGONAL} is forgiven): {shown(matrix)}. Scale or repair it."
                 )
         self._closed = close_matrices(nearest_orthogonal(matrices), as_count(limit, "limit"))
         # As elements of the closed group the generators are better than as they were given.
@@ -131,7 +134,7 @@ class Permutation(PermutationGroup):
             if not np.array_equal(np.sort(row), np.arange(given.shape[1])):
                 raise InputError(
                     f"every generator must hold each of 0, ..., {given.shape[1] - 1} once, "
-                    f"but generator {i} is {row.tolist()}."
+                    f"but generator {i} is {shown(row)}."
                 )
         self._given = given.astype(np.intp)
         super().__init__(close_permutations(self._given, as_count(limit, "limit")))
@@ -150,7 +153,7 @@ class CyclicShift(PermutationGroup):
     Parameters
     ----------
     dim : int
-        Number of coordinates.
+        Number of coordinates, at most 10,000: all shifts are listed.
 
     Examples
     --------
@@ -160,7 +163,7 @@ class CyclicShift(PermutationGroup):
     """
 
     def __init__(self, dim: int) -> None:
-        places = np.arange(as_count(dim, "dim"))
+        places = np.arange(as_count(dim, "dim", maximum=MAX_RING))
         super().__init__((places[:, None] + places) % dim)
 
     def _name(self) -> str:
@@ -168,7 +171,7 @@ class CyclicShift(PermutationGroup):
 
     @property
     def _base_point(self) -> Array:
-        return np.asarray(np.eye(self.dim)[0])
+        return np.asarray(identity(self.dim)[0])
 
     def _generators(self) -> Array:
         return as_matrices(self._permutations[1:2])

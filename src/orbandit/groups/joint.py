@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
 from orbandit.groups.base import LIMIT, Group
 from orbandit.groups.closure import check_limit, generic_point
@@ -59,19 +59,21 @@ class Joint(Group):
     def __init__(self, a: Group, b: Group) -> None:
         for part in (a, b):
             if not isinstance(part, Group):
-                raise InputTypeError(f"`a` and `b` must be groups, but got {part!r}.")
+                raise InputTypeError(f"`a` and `b` must be groups, but got {shown(part)}.")
         if a.dim != b.dim:
-            raise InputError(f"`a` and `b` must have one dimension, but {a!r} has {a.dim} and {b!r} has {b.dim}.")
+            raise InputError(
+                f"`a` and `b` must have one dimension, but {shown(a)} has {a.dim} and {shown(b)} has {b.dim}."
+            )
         if b.order == float("inf"):
-            raise InputError(f"`b` must be finite, but got {b!r}; swap the two groups.")
+            raise InputError(f"`b` must be finite, but got {shown(b)}; swap the two groups.")
         self._a, self._b = a, b
         _check_normalises(a, b)
         try:
             self._cosets = _cosets(a, b.elements())
         except GroupTooLargeError as error:
             raise GroupTooLargeError(
-                f"Joint must list the elements of `b`={b!r}, which are too many; swap the groups if `a` is smaller, or "
-                "use one group for both, such as SignedPermutation for Symmetric and SignFlips."
+                f"Joint must list the elements of `b`={shown(b)}, which are too many; swap the groups if `a` is "
+                "smaller, or use one group for both, such as SignedPermutation for Symmetric and SignFlips."
             ) from error
         super().__init__(_common_fixed_point(a, b))
 
@@ -122,7 +124,7 @@ class Joint(Group):
         # Each coset h that leaves the point on its orbit under a gives one element, up to those of a that fix it.
         inner = self._a._stabilizer(point, tolerance, limit)
         back = self._a._distance((self._cosets @ point), point[None])[:, 0] <= tolerance
-        check_limit(len(inner) * int(back.sum()), limit, f"the elements of {self!r} that fix this point")
+        check_limit(len(inner) * int(back.sum()), limit, f"the elements of {shown(self)} that fix this point")
         carriers = [self._a._carrier(h @ point, point, tolerance) @ h for h in self._cosets[back]]
         return np.asarray(inner[:, None] @ np.array(carriers)).reshape(-1, self.dim, self.dim)
 
@@ -169,8 +171,9 @@ class Joint(Group):
         if self._listed is not None:
             return self._listed._normals
         raise NoDomainError(
-            f"{self!r} has no known fundamental domain: its parts' faces do not combine, and its {self.order} "
-            f"elements are more than {LIMIT}. `fold` gives one representative per orbit, and `distance` is exact."
+            f"{shown(self)} has no known fundamental domain: its parts' faces do not combine, and its "
+            f"{shown(self.order)} elements are more than {LIMIT}. `fold` gives one representative per orbit, and "
+            "`distance` is exact."
         )
 
     @property
@@ -193,8 +196,8 @@ def _check_normalises(a: Group, b: Group) -> None:
         outside = a._distance(x[None], images)[0] > SAME * np.linalg.norm(x)
         if outside.any():
             raise InputError(
-                f"`b` must normalise `a`, but generator {j} of {b!r} carries generator {int(outside.argmax())} "
-                f"of {a!r} out of it; swap the two groups, or list them in one Matrix(generators)."
+                f"`b` must normalise `a`, but generator {j} of {shown(b)} carries generator {int(outside.argmax())} "
+                f"of {shown(a)} out of it; swap the two groups, or list them in one Matrix(generators)."
             )
 
 
@@ -222,7 +225,7 @@ def _common_fixed_point(a: Group, b: Group) -> Array:
     shift = np.linalg.lstsq(moves, targets.ravel(), rcond=None)[0]
     if np.abs(moves @ shift - targets.ravel()).max(initial=0.0) > SAME * (1 + np.abs(a.center - b.center).max()):
         raise InputError(
-            f"`a` and `b` must share a fixed point, but none is common to centres {a.center.tolist()} and "
-            f"{b.center.tolist()}; give both the same centre with `centered`."
+            f"`a` and `b` must share a fixed point, but none is common to centres {shown(a.center)} and "
+            f"{shown(b.center)}; give both the same centre with `centered`."
         )
     return np.asarray(b.center + shift)

@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, safe_scale
+from orbandit._checks import Array, safe_scale, shown
 from orbandit.errors import GroupTooLargeError, InputError, NoDomainError
 from orbandit.groups.blockwise import Blockwise
 from orbandit.groups.symmetric import adjacent_swaps
@@ -31,7 +31,7 @@ class Orthogonal(Blockwise):
     blocks : int
         Number of blocks mixed, at least 2.
     size : int
-        Number of coordinates of a block.
+        Number of coordinates of a block; at most 100,000 in all blocks.
 
     Examples
     --------
@@ -68,13 +68,13 @@ class Orthogonal(Blockwise):
         return self._spread(np.concatenate([mirror[None], turns]))
 
     def _elements(self) -> Array:
-        raise GroupTooLargeError(f"{self!r} has infinitely many elements; use fold, distance or random.")
+        raise GroupTooLargeError(f"{shown(self)} has infinitely many elements; use fold, distance or random.")
 
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
         if np.abs(point).max() <= tolerance:
             return point[None]
         raise GroupTooLargeError(
-            f"an orbit of {self!r} has infinitely many points, more than `limit`={limit}; use random and act."
+            f"an orbit of {shown(self)} has infinitely many points, more than `limit`={limit}; use random and act."
         )
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
@@ -87,7 +87,7 @@ class Orthogonal(Blockwise):
             mirror = np.eye(self._blocks) - 2 * np.outer(normal, normal)
             return self._spread(np.array([np.eye(self._blocks), mirror]))
         raise GroupTooLargeError(
-            f"the elements of {self!r} that fix a matrix of rank {rank} are infinitely many; "
+            f"the elements of {shown(self)} that fix a matrix of rank {rank} are infinitely many; "
             f"only ranks {self._blocks - 1} and {self._blocks} have a finite stabiliser."
         )
 
@@ -132,6 +132,6 @@ class Orthogonal(Blockwise):
     @property
     def _normals(self) -> Array:
         raise NoDomainError(
-            f"{self!r} has no polyhedral fundamental domain: its orbits are curved. `fold` gives "
+            f"{shown(self)} has no polyhedral fundamental domain: its orbits are curved. `fold` gives "
             "the QR form, one representative per orbit, and `distance` is exact."
         )

@@ -6,12 +6,12 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_count, shown
 from orbandit.groups.base import Group
 from orbandit.groups.closure import check_limit, distinct
 from orbandit.groups.domain import irredundant
 from orbandit.groups.reflection import ReflectionGroup
-from orbandit.groups.roots import dihedral_roots
+from orbandit.groups.roots import MAX_ROTATIONS, dihedral_roots
 from orbandit.groups.ties import TIE
 
 
@@ -25,7 +25,7 @@ class Cyclic(Group):
     Parameters
     ----------
     m : int
-        Number of rotations.
+        Number of rotations, at most 10^12.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Cyclic(Group):
     """
 
     def __init__(self, m: int) -> None:
-        self._m = as_count(m, "m")
+        self._m = as_count(m, "m", maximum=MAX_ROTATIONS)
         super().__init__(np.zeros(2))
 
     @property
@@ -78,7 +78,7 @@ class Cyclic(Group):
         return np.asarray(np.hypot(r - s, 2 * np.sqrt(r * s) * np.sin(left / 2)))
 
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
-        check_limit(self._m, limit, f"the images of {point.tolist()}")
+        check_limit(self._m, limit, f"the images of {shown(point)}")
         images: Array = self._elements() @ point
         return images[distinct(images, tolerance)]
 
@@ -103,7 +103,7 @@ class Dihedral(ReflectionGroup):
     Parameters
     ----------
     m : int
-        Number of rotations; as many mirrors come with them.
+        Number of rotations, at most 10^12; as many mirrors come with them.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Dihedral(ReflectionGroup):
     """
 
     def __init__(self, m: int) -> None:
-        self._m = as_count(m, "m")
+        self._m = as_count(m, "m", maximum=MAX_ROTATIONS)
         super().__init__(np.zeros(2))
 
     @property

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array
+from orbandit._checks import Array, check_room, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups.base import Group
 from orbandit.groups.closure import check_limit
@@ -35,7 +35,7 @@ class Product(Group):
             raise InputError("a product needs at least one group, but got none.")
         for part in parts:
             if not isinstance(part, Group):
-                raise InputTypeError(f"a product is made of groups, but got {part!r}.")
+                raise InputTypeError(f"a product is made of groups, but got {shown(part)}.")
         self._parts = parts
         ends = np.cumsum([part.dim for part in parts]).tolist()
         self._slices = [slice(end - part.dim, end) for part, end in zip(parts, ends, strict=True)]
@@ -72,7 +72,7 @@ class Product(Group):
         fixing = [
             part._stabilizer(point[own], tolerance, limit) for part, own in zip(self._parts, self._slices, strict=True)
         ]
-        check_limit(math.prod(map(len, fixing)), limit, f"the elements of {self!r} that fix this point")
+        check_limit(math.prod(map(len, fixing)), limit, f"the elements of {shown(self)} that fix this point")
         return self._combine(fixing)
 
     def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
@@ -130,6 +130,7 @@ class Product(Group):
 
     def _embed(self, matrices: Array, own: slice) -> Array:
         """Let a part's matrices act on the whole, leaving the other coordinates alone."""
+        check_room("the matrices of the product", len(matrices), self.dim, self.dim)
         whole = np.broadcast_to(np.eye(self.dim), (len(matrices), self.dim, self.dim)).copy()
         whole[:, own, own] = matrices
         return whole

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from orbandit._checks import Array, frozen
+from orbandit._checks import Array, check_room, frozen, identity, shown
 from orbandit.groups.base import Group
 from orbandit.groups.closure import check_limit, close_matrices, close_points
 from orbandit.groups.ties import TIE
@@ -33,7 +33,8 @@ class ReflectionGroup(Group):
 
     def _generators(self) -> Array:
         roots = self.simple_roots
-        return np.eye(self.dim) - 2 * roots[:, :, None] * roots[:, None, :]
+        check_room("the generators", *roots.shape, self.dim)
+        return identity(self.dim) - 2 * roots[:, :, None] * roots[:, None, :]
 
     def _elements(self) -> Array:
         return close_matrices(self.generators, int(self.order))
@@ -63,7 +64,7 @@ class ReflectionGroup(Group):
         # Conjugate to the group of the walls that hold the folded point (Humphreys 1990, Theorem 1.12).
         w = self._folding_elements(point[None])[0]
         on_wall = np.abs(self.simple_roots @ (w @ point)) <= tolerance
-        check_limit(_order(self.simple_roots[on_wall], limit), limit, f"the elements that fix {point.tolist()}")
+        check_limit(_order(self.simple_roots[on_wall], limit), limit, f"the elements that fix {shown(point)}")
         return close_matrices(w.T @ self.generators[on_wall] @ w, limit)
 
     def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
@@ -73,6 +74,7 @@ class ReflectionGroup(Group):
     def _folding_elements(self, points: Array) -> Array:
         """Return for each point an element that carries it into the chamber, (m, dim, dim)."""
         roots = self.simple_roots
+        check_room("the elements that fold the points", len(points), self.dim, self.dim)
         words = np.broadcast_to(np.eye(self.dim), (len(points), self.dim, self.dim)).copy()
         threshold = -TIE * np.linalg.norm(points, axis=1)
         while len(roots):

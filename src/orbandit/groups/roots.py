@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 
-from orbandit._checks import Array, unit_rows, unknown_name
+from orbandit._checks import Array, shown, unit_rows, unknown_name
 from orbandit.errors import InputError
-from orbandit.spaces.regular import GOLDEN, regular_simplex
+from orbandit.spaces.regular import GOLDEN, as_written, regular_simplex
 
 EXCEPTIONAL_DEGREES = {
     "E6": (2, 5, 6, 8, 9, 12),
@@ -25,6 +25,10 @@ EXCEPTIONAL_DEGREES = {
 }
 KNOWN = ("An", "Bn", "Dn", *EXCEPTIONAL_DEGREES, "I2(m)")
 SMALLEST_RANK = {"A": 1, "B": 1, "D": 2}
+MAX_RANK = 1_000
+"""Largest rank n of An, Bn and Dn, whose roots are all kept."""
+MAX_ROTATIONS = 10**12
+"""Most rotations of the plane: a smaller turn than theirs would be lost in rounding."""
 
 
 def root_system(name: str) -> tuple[Array, tuple[int, ...]]:
@@ -33,15 +37,19 @@ def root_system(name: str) -> tuple[Array, tuple[int, ...]]:
         raise unknown_name("Coxeter group", name, KNOWN)
     if name in EXCEPTIONAL_DEGREES:
         return unit_rows(_exceptional_roots(name)), EXCEPTIONAL_DEGREES[name]
-    if planar := re.fullmatch(r"I2\((\d+)\)", name):
-        m = int(planar[1])
+    if planar := re.fullmatch(r"I2\(([0-9]+)\)", name):
+        m = as_written(planar[1])
         if m < 2:
-            raise InputError(f"`I2(m)` needs m >= 2, but got {name!r}; use Dihedral(1) for one mirror.")
+            raise InputError(f"`I2(m)` needs m >= 2, but got {shown(name)}; use Dihedral(1) for one mirror.")
+        if m > MAX_ROTATIONS:
+            raise InputError(f"`I2(m)` needs m <= {MAX_ROTATIONS:,}, but got {shown(name)}.")
         return dihedral_roots(m), (2, m)
-    if classical := re.fullmatch(r"([ABD])(\d+)", name):
-        family, n = classical[1], int(classical[2])
+    if classical := re.fullmatch(r"([ABD])([0-9]+)", name):
+        family, n = classical[1], as_written(classical[2])
         if n < SMALLEST_RANK[family]:
-            raise InputError(f"`{family}n` needs n >= {SMALLEST_RANK[family]}, but got {name!r}.")
+            raise InputError(f"`{family}n` needs n >= {SMALLEST_RANK[family]}, but got {shown(name)}.")
+        if n > MAX_RANK:
+            raise InputError(f"`{family}n` needs n <= {MAX_RANK:,}, but got {shown(name)}; see Symmetric for more.")
         return unit_rows(_classical_roots(family, n)), _classical_degrees(family, n)
     raise unknown_name("Coxeter group", name, KNOWN, guess=_mended(name))
 

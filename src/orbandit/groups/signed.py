@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_dim, identity
 from orbandit.groups.reflection import ReflectionGroup
 from orbandit.groups.symmetric import adjacent_swaps, permutation_matrices, random_permutation_matrices
 
@@ -18,7 +18,7 @@ class SignFlips(ReflectionGroup):
     Parameters
     ----------
     dim : int
-        Number of coordinates.
+        Number of coordinates, at most 100,000.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class SignFlips(ReflectionGroup):
     """
 
     def __init__(self, dim: int) -> None:
-        super().__init__(np.zeros(as_count(dim, "dim")))
+        super().__init__(np.zeros(as_dim(dim)))
 
     @property
     def order(self) -> int:
@@ -40,7 +40,7 @@ class SignFlips(ReflectionGroup):
         return f"SignFlips({self.dim})"
 
     def _simple_roots(self) -> Array:
-        return np.eye(self.dim)
+        return identity(self.dim)
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.abs(points)
@@ -49,7 +49,7 @@ class SignFlips(ReflectionGroup):
         return sign_matrices(self.dim)
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
-        return random_signs(self.dim, size, rng)[:, :, None] * np.eye(self.dim)
+        return random_signs(self.dim, size, rng)[:, :, None] * identity(self.dim)
 
 
 @final
@@ -59,7 +59,7 @@ class SignedPermutation(ReflectionGroup):
     Parameters
     ----------
     dim : int
-        Number of coordinates.
+        Number of coordinates, at most 100,000.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class SignedPermutation(ReflectionGroup):
     """
 
     def __init__(self, dim: int) -> None:
-        super().__init__(np.zeros(as_count(dim, "dim")))
+        super().__init__(np.zeros(as_dim(dim)))
 
     @property
     def order(self) -> int:
@@ -81,7 +81,7 @@ class SignedPermutation(ReflectionGroup):
         return f"SignedPermutation({self.dim})"
 
     def _simple_roots(self) -> Array:
-        return np.vstack([np.eye(1, self.dim), np.diff(np.eye(self.dim), axis=0) / math.sqrt(2)])
+        return np.vstack([np.eye(1, self.dim), np.diff(identity(self.dim), axis=0) / math.sqrt(2)])
 
     def _generators(self) -> Array:
         first = np.diag([-1.0] + [1.0] * (self.dim - 1))

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_dim, check_room, identity
 from orbandit.groups.reflection import ReflectionGroup
 
 
@@ -20,7 +20,7 @@ class Symmetric(ReflectionGroup):
     Parameters
     ----------
     dim : int
-        Number of coordinates.
+        Number of coordinates, at most 100,000.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Symmetric(ReflectionGroup):
     """
 
     def __init__(self, dim: int) -> None:
-        super().__init__(np.zeros(as_count(dim, "dim")))
+        super().__init__(np.zeros(as_dim(dim)))
 
     @property
     def order(self) -> int:
@@ -44,7 +44,7 @@ class Symmetric(ReflectionGroup):
         return f"Symmetric({self.dim})"
 
     def _simple_roots(self) -> Array:
-        return np.diff(np.eye(self.dim), axis=0) / math.sqrt(2)
+        return np.diff(identity(self.dim), axis=0) / math.sqrt(2)
 
     def _generators(self) -> Array:
         return adjacent_swaps(self.dim)
@@ -61,6 +61,7 @@ class Symmetric(ReflectionGroup):
 
 def adjacent_swaps(dim: int) -> Array:
     """Return the swaps of neighbouring coordinates, (dim - 1, dim, dim), free of rounding."""
+    check_room("the swaps of neighbours", dim - 1, dim, dim)
     swaps = np.broadcast_to(np.eye(dim), (dim - 1, dim, dim)).copy()
     for i, swap in enumerate(swaps):
         swap[[i, i + 1]] = swap[[i + 1, i]]
@@ -79,5 +80,6 @@ def random_permutation_matrices(dim: int, size: int, rng: np.random.Generator) -
 
 def as_matrices(permutations: npt.NDArray[np.intp]) -> Array:
     """Return index permutations (k, dim) as the matrices of x -> x[p], (k, dim, dim)."""
+    check_room("the permutations as matrices", *permutations.shape, permutations.shape[1])
     matrices: Array = np.eye(permutations.shape[1])[permutations]
     return matrices

@@ -4,7 +4,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_dim
 from orbandit.groups.reflection import ReflectionGroup
 
 
@@ -15,7 +15,7 @@ class Trivial(ReflectionGroup):
     Parameters
     ----------
     dim : int
-        Number of coordinates.
+        Number of coordinates, at most 100,000.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class Trivial(ReflectionGroup):
     """
 
     def __init__(self, dim: int) -> None:
-        super().__init__(np.zeros(as_count(dim, "dim")))
+        super().__init__(np.zeros(as_dim(dim)))
 
     @property
     def order(self) -> int:

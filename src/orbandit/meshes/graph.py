@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import as_count
+from orbandit._checks import as_count, shown
 from orbandit.errors import InputError, MeshTooLargeError, MissingExtraError
 from orbandit.groups import Group
 from orbandit.meshes.mesh import Mesh
@@ -60,7 +60,7 @@ class OrbitGraph:
         about = int(searcher.counts(mesh.points[np.unique(sample)]).mean() * len(mesh))
         if about > as_count(limit, "limit"):
             raise MeshTooLargeError(
-                f"the graph on {mesh!r} at radius {radius:.3g} would list about {about:,} neighbours "
+                f"the graph on {shown(mesh)} at radius {radius:.3g} would list about {about:,} neighbours "
                 f"({4e-9 * about:.1f} GB), more than `limit`={limit:,}; use a quotient mesh, a larger delta, or a "
                 "larger `limit`."
             )

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_points, as_positive, frozen
+from orbandit._checks import (
+    Array,
+    RandomLike,
+    as_count,
+    as_finite,
+    as_generator,
+    as_points,
+    as_positive,
+    check_room,
+    frozen,
+    shown,
+)
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.spaces import Space
@@ -50,11 +61,11 @@ class Mesh:
             raise InputError(f"`points` must have shape (K, dim) with K >= 1, but got shape {array.shape}.")
         if not isinstance(space, Space | None) or not isinstance(group, Group | None):
             raise InputTypeError(
-                f"`space` and `group` must be of ob.spaces and ob.groups, but got {space!r}, {group!r}."
+                f"`space` and `group` must be of ob.spaces and ob.groups, but got {shown(space)}, {shown(group)}."
             )
         for part in (space, group):
             if part is not None and part.dim != array.shape[1]:
-                raise InputError(f"points of dimension {array.shape[1]} do not fit {part!r} of {part.dim}.")
+                raise InputError(f"points of dimension {array.shape[1]} do not fit {shown(part)} of {part.dim}.")
         self._points, self._delta = frozen(array), as_positive(delta, "delta")
         self._space, self._group = space, group
 
@@ -99,6 +110,7 @@ class Mesh:
             raise InputError("the covering radius needs a space; pass `space` to Mesh.")
         generator = as_generator(rng)
         size = as_count(samples, "samples")
+        check_room("the samples", size, self.dim)
         far = 10 * self._space.diameter * generator.standard_normal((max(1, size // 10), self.dim))
         points = np.vstack([self._space.sample(size, generator), self._space.project(far)])
         distances = self.distances(points)

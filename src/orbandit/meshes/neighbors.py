@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_points, as_tolerance
+from orbandit._checks import Array, as_points, as_tolerance, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.meshes.mesh import Mesh
@@ -69,11 +69,11 @@ def orbit_neighbors(mesh: Mesh, group: Group | None, points: npt.ArrayLike, radi
 def search(mesh: Mesh, group: Group | None, radius: float, share: float = 1.0) -> "Search":
     """Return the search for N(x, share * radius) that suits the group."""
     if not isinstance(mesh, Mesh):
-        raise InputTypeError(f"`mesh` must be a Mesh, but got {mesh!r}; wrap points with Mesh(points, delta).")
+        raise InputTypeError(f"`mesh` must be a Mesh, but got {shown(mesh)}; wrap points with Mesh(points, delta).")
     if group is not None and not isinstance(group, Group):
-        raise InputTypeError(f"`group` must be one of ob.groups or None, but got {group!r}.")
+        raise InputTypeError(f"`group` must be one of ob.groups or None, but got {shown(group)}.")
     if group is not None and group.dim != mesh.dim:
-        raise InputError(f"{group!r} acts in dimension {group.dim}, but the mesh has {mesh.dim}.")
+        raise InputError(f"{shown(group)} acts in dimension {group.dim}, but the mesh has {mesh.dim}.")
     reach = share * (as_tolerance(radius, "radius") * (1 + BORDER) + 1e-15)
     if group is None or group.is_reflection:
         return ByFold(mesh, group, reach)

@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from orbandit._checks import Array, as_positive
+from orbandit._checks import Array, as_positive, shown
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
@@ -90,16 +90,16 @@ def quotient_net(space: Space, group: Group, delta: float, lattice: str = "best"
     (True, True)
     """
     if not isinstance(group, Group):
-        raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}; use `net` for no symmetry.")
+        raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}; use `net` for no symmetry.")
     check_fit(space, group)
     return _fewest(space, group, delta, lattice)
 
 
 def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Mesh:
     if not isinstance(space, Space):
-        raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
-    if lattice not in ("best", "cubic"):
-        raise InputError(f"`lattice` must be 'best' or 'cubic', but got {lattice!r}.")
+        raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
+    if not isinstance(lattice, str) or lattice not in ("best", "cubic"):
+        raise InputError(f"`lattice` must be 'best' or 'cubic', but got {shown(lattice)}.")
     delta = as_positive(delta, "delta")
     symmetry = group or Trivial(space.dim)
     low, high = space.bounds
@@ -121,7 +121,7 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
         except MeshTooLargeError as error:  # another lattice may do
             refusal = error
     if best is None:
-        raise refusal or MeshTooLargeError(f"no lattice was tried for {space!r} with delta={delta}.")
+        raise refusal or MeshTooLargeError(f"no lattice was tried for {shown(space)} with delta={delta}.")
     return Mesh(best, delta, space, group)
 
 
@@ -130,7 +130,7 @@ def _check_size(space: Space, group: Group, delta: float) -> None:
     least = log_least_size(space, group, delta)
     if least > math.log(LIMIT):
         raise MeshTooLargeError(
-            f"a mesh of {space!r} with delta={delta:.3g} has at least 10^{least / math.log(10):.1f} points, more "
+            f"a mesh of {shown(space)} with delta={delta:.3g} has at least 10^{least / math.log(10):.1f} points, more "
             f"than the {LIMIT:,} that are attempted; use a larger `delta`, or a larger group."
         )
 

@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_point, as_points, as_positive
+from orbandit._checks import Array, as_count, as_point, as_points, as_positive, shown
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group
 from orbandit.meshes.mesh import Mesh
@@ -56,7 +56,7 @@ class CoveringTree:
 
     def __init__(self, space: Space, delta: float) -> None:
         if not isinstance(space, Space):
-            raise InputTypeError(f"`space` must be one of ob.spaces, but got {space!r}.")
+            raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
         delta = as_positive(delta, "delta")
         self._space = space
         self._origin, self._axes = space._frame()
@@ -67,8 +67,8 @@ class CoveringTree:
         leaves = space.volume / leaf if leaf > 0 else 0.0  # too small to tell: the tree has a limit of its own
         if leaves > LIMIT:
             raise MeshTooLargeError(
-                f"a tree of coverings of {space!r} with delta={delta:.3g} has at least {leaves:.2g} leaves, more than "
-                f"the {LIMIT:,} that are attempted; use a larger `delta`."
+                f"a tree of coverings of {shown(space)} with delta={delta:.3g} has at least {leaves:.2g} leaves, more "
+                f"than the {LIMIT:,} that are attempted; use a larger `delta`."
             )
         codes, centers = self._grow()
         self._codes = codes
@@ -105,7 +105,7 @@ class CoveringTree:
         inside = np.asarray(self._space.contains(points, tol=self._space._tolerance))
         if not inside.all():
             outside = points[np.flatnonzero(~inside)[0]]
-            raise InputError(f"`points` must lie in {self._space!r}, but got {outside.tolist()}; use `project`.")
+            raise InputError(f"`points` must lie in {shown(self._space)}, but got {shown(outside)}; use `project`.")
 
     def orbit_neighbors(self, group: Group, point: npt.ArrayLike, radius: float, exact: bool = True) -> Indices:
         """Return the leaves whose points are within `radius` of the orbit of a point, sorted.
@@ -125,7 +125,9 @@ class CoveringTree:
             node it takes for each image, however near they are; it finds all leaves whose cells that node holds.
         """
         if not isinstance(group, Group):
-            raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}; Trivial(dim) is no symmetry.")
+            raise InputTypeError(
+                f"`group` must be one of ob.groups, but got {shown(group)}; Trivial(dim) is no symmetry."
+            )
         size, center = as_positive(radius, "radius"), as_point(point, self._space.dim)
         if exact:
             return self._within(group, center, size)
@@ -194,7 +196,7 @@ class CoveringTree:
             codes, lows = codes[meeting], lows[meeting]
             if len(codes) > LIMIT:
                 raise MeshTooLargeError(
-                    f"a tree of coverings of {self._space!r} has more than {LIMIT:,} cells at depth {depth + 1}; "
+                    f"a tree of coverings of {shown(self._space)} has more than {LIMIT:,} cells at depth {depth + 1}; "
                     "use a larger `delta`."
                 )
         half = _sides(self._high - self._low, self._cuts)

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_finite, as_generator, as_points, as_positive
+from orbandit._checks import Array, RandomLike, as_finite, as_generator, as_points, as_positive, refuse_masked, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
@@ -41,12 +41,12 @@ class Problem(ABC):
     def __init__(self, space: Space, group: Group | None, lipschitz: float, noise: Noise | None = BERNOULLI) -> None:
         check_fit(space, group)
         if not isinstance(noise, Noise | None):
-            raise InputTypeError(f"`noise` must be one of ob.problems, Bernoulli() say, but got {noise!r}.")
+            raise InputTypeError(f"`noise` must be one of ob.problems, Bernoulli() say, but got {shown(noise)}.")
         if noise is None and type(self)._draw is Problem._draw:
             raise self._no_draws()
         if self._is_unit and noise is not None and tuple(noise.reward_range) != (0.0, 1.0):
             raise InputError(
-                f"means of {type(self).__name__} lie in [0, 1], but {noise!r} has another range; leave out its "
+                f"means of {type(self).__name__} lie in [0, 1], but {shown(noise)} has another range; leave out its "
                 "`reward_range`."
             )
         self._space, self._group, self._noise = space, group, noise
@@ -101,7 +101,9 @@ class Problem(ABC):
     def mean(self, points: npt.ArrayLike) -> Array:
         """Return the mean reward of each point."""
         batch, single = as_points(points, self._space.dim)
-        means = np.asarray(self._mean(batch))
+        answer = self._mean(batch)
+        refuse_masked(answer, f"the mean of {type(self).__name__}")
+        means = np.asarray(answer)
         if means.shape != (len(batch),):
             raise InputError(
                 f"the mean of {type(self).__name__} must return {len(batch)} numbers for {len(batch)} points, "
@@ -113,7 +115,7 @@ class Problem(ABC):
             worst = int(np.argmax(np.nan_to_num(np.maximum(low - means, means - high), nan=np.inf)))
             raise InputError(
                 f"the mean of {type(self).__name__} must lie in [{low:g}, {high:g}], but is {means[worst]:g} at "
-                f"{batch[worst].tolist()}; rescale it, or give its noise another `reward_range`."
+                f"{shown(batch[worst])}; rescale it, or give its noise another `reward_range`."
             )
         return means[0] if single else means
 
@@ -127,7 +129,7 @@ class Problem(ABC):
             if rewards.shape != (len(batch),) or not ((rewards >= low) & (rewards <= high)).all():
                 raise InputError(
                     f"{type(self).__name__} must draw one reward in [{low:g}, {high:g}] for each of {len(batch)} "
-                    f"points, but drew {rewards!r}."
+                    f"points, but drew {shown(rewards)}."
                 )
         else:
             rewards = self._noise.sample(np.asarray(self.mean(batch)), generator)

@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, RandomLike, as_count, as_generator
+from orbandit._checks import Array, RandomLike, as_count, as_generator, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.problems.base import ROUNDING, Problem
 from orbandit.problems.search import STEP, climb, steepness
@@ -77,7 +77,7 @@ def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> Probl
     as claimed (asymmetry 0, steepest slope 1, means from 0.001317 to 0.95)
     """
     if not isinstance(problem, Problem):
-        raise InputTypeError(f"`problem` must be one of ob.problems, but got {problem!r}.")
+        raise InputTypeError(f"`problem` must be one of ob.problems, but got {shown(problem)}.")
     size, generator = as_count(points, "points", minimum=16), as_generator(rng)
     problem.mean(problem.optimizer)  # refuses means of a wrong shape
     seen, troubles = _Watch(problem), list[str]()
@@ -116,7 +116,7 @@ class _Watch:
         slack = ROUNDING * (high - low)
         for value, point in (self.lowest, self.highest):
             if not low - slack <= value <= high + slack:
-                troubles.append(f"mean {value:.6g} at {point.tolist()}, outside [{low:g}, {high:g}]")
+                troubles.append(f"mean {value:.6g} at {shown(point)}, outside [{low:g}, {high:g}]")
 
 
 def _asymmetry(
@@ -132,7 +132,7 @@ def _asymmetry(
     # An image is rounded: the mean may change by what its slope makes of that.
     allowed = ROUNDING * np.ptp(problem.reward_range) + 1e-9 * problem.lipschitz * problem.space.diameter
     if changes[g, i] > allowed:
-        troubles.append(f"{group!r} changes the mean by {changes[g, i]:.3g} at {sample[i].tolist()}")
+        troubles.append(f"{shown(group)} changes the mean by {changes[g, i]:.3g} at {shown(sample[i])}")
     return float(changes[g, i])
 
 
@@ -156,7 +156,7 @@ def _steepest(
     steepest = float(max(pairs.max(), climbed.max()))
     if steepest > problem.lipschitz * (1 + SLACK):
         where = ends[climbed.argmax()] if climbed.max() >= pairs.max() else sample[pairs.argmax()]
-        troubles.append(f"slope {steepest:.6g} at {where.tolist()}, steeper than lipschitz={problem.lipschitz:.6g}")
+        troubles.append(f"slope {steepest:.6g} at {shown(where)}, steeper than lipschitz={problem.lipschitz:.6g}")
     return steepest
 
 
@@ -179,14 +179,14 @@ def _look_for_optimum(
     climb(seen, space, starts, rng, rounds=150)
     value, point = seen.highest
     if value > problem.optimum + problem.tolerance:
-        troubles.append(f"mean {value:.9g} at {point.tolist()}, above optimum={problem.optimum:.9g}")
+        troubles.append(f"mean {value:.9g} at {shown(point)}, above optimum={problem.optimum:.9g}")
 
 
 def _look_at_optimizer(problem: Problem, troubles: list[str]) -> None:
     """See that the optimum lies in the space, and not where an agent begins or a group fixes everything."""
     space, group, point = problem.space, problem.group, problem.optimizer
     if not space.contains(point, tol=space._tolerance):
-        troubles.append(f"optimizer {point.tolist()} outside {space!r}")
+        troubles.append(f"optimizer {shown(point)} outside {shown(space)}")
     middle = np.mean(space.bounds, axis=0)
     if np.linalg.norm(point - space.project(middle)) <= 1e-3 * space.diameter:
         troubles.append("optimizer in the middle of the space, where many agents begin")
@@ -215,7 +215,7 @@ def _look_at_rewards(problem: Problem, sample: Array, rng: np.random.Generator, 
     off = np.abs(drawn.mean(axis=1) - means) - problem.bias
     worst = int((off / errors).argmax())
     if off[worst] > 5 * errors[worst]:
-        troubles.append(f"rewards at {sample[worst].tolist()} are off their mean by {off[worst]:.3g} on average")
+        troubles.append(f"rewards at {shown(sample[worst])} are off their mean by {off[worst]:.3g} on average")
     pooled = abs(float((drawn.mean(axis=1) - means).mean())) - problem.bias
     if pooled > 5 * float(np.linalg.norm(errors)) / 8:
         troubles.append(f"rewards are off their mean by {pooled:.3g} on average")

@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_point, as_positive, frozen
+from orbandit._checks import Array, as_point, as_positive, frozen, shown
 from orbandit.errors import InputError
 from orbandit.groups import Group, Trivial
 from orbandit.problems.base import Problem
@@ -51,7 +51,7 @@ class Cone(Problem):
         super().__init__(space, group, lipschitz)
         self._peak = frozen(as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak):
-            raise InputError(f"`peak` must lie in {space!r}, but got {self._peak.tolist()}.")
+            raise InputError(f"`peak` must lie in {shown(space)}, but got {shown(self._peak)}.")
         self._height = as_positive(height, "height")
         if self._height > 1:
             raise InputError(f"`height <= 1` must hold, but got height={height}: it is a probability.")

@@ -7,7 +7,17 @@ from typing import TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, frozen, unit_rows, unknown_name
+from orbandit._checks import (
+    Array,
+    RandomLike,
+    as_count,
+    as_finite,
+    as_generator,
+    frozen,
+    shown,
+    unit_rows,
+    unknown_name,
+)
 from orbandit.errors import InputError, InputTypeError, MissingExtraError
 from orbandit.groups import SignedBlockPermutation
 from orbandit.problems.base import Problem
@@ -273,7 +283,7 @@ def patch_basis(size: tuple[int, int] = (2, 2)) -> Array:
     try:
         h, w = size
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"`size` must be (height, width), but got {size!r}.") from error
+        raise InputTypeError(f"`size` must be (height, width), but got {shown(size)}.") from error
     h, w = as_count(h, "height"), as_count(w, "width")
     if not 2 <= h * w <= MOST_PIXELS:
         raise InputError(

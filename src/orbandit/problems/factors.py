@@ -52,7 +52,7 @@ class Factors:
     def __init__(self, users: int, items: int, factors: int, arms: str, horizon: int | None) -> None:
         self.users, self.items = as_count(users, "users"), as_count(items, "items")
         self.factors = as_count(factors, "factors")
-        if arms not in KINDS:
+        if not isinstance(arms, str) or arms not in KINDS:
             raise unknown_name("arms", arms, KINDS)
         if arms == "subgroup" and horizon is None:
             raise InputError(

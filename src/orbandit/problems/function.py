@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_finite, as_point, frozen
+from orbandit._checks import Array, as_finite, as_point, frozen, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.problems.base import Problem
@@ -56,12 +56,14 @@ class Function(Problem):
         noise: Noise = BERNOULLI,
     ) -> None:
         if not callable(function):
-            raise InputTypeError(f"`function` must take points (m, dim) and return means (m,), but got {function!r}.")
+            raise InputTypeError(
+                f"`function` must take points (m, dim) and return means (m,), but got {shown(function)}."
+            )
         super().__init__(space, group, lipschitz, noise)
         self._function = function
         self._optimizer = frozen(as_point(optimizer, space.dim, "optimizer"))
         if not space.contains(self._optimizer, tol=space._tolerance):
-            raise InputError(f"`optimizer` must lie in {space!r}, but got {self._optimizer.tolist()}.")
+            raise InputError(f"`optimizer` must lie in {shown(space)}, but got {shown(self._optimizer)}.")
         self.mean(np.array([self._optimizer, self._optimizer]))  # refuses a function of single points
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, as_positive, as_tolerance, frozen
+from orbandit._checks import Array, as_count, as_positive, as_seed, as_tolerance, frozen, shown
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
 from orbandit.groups import Domain, Group
 from orbandit.groups.base import check_fit
@@ -113,21 +113,25 @@ class GaussianProcess(Problem):
         noise: Noise = BERNOULLI,
     ) -> None:
         if not isinstance(group, Group):
-            raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}; pass Trivial(dim) for none.")
+            raise InputTypeError(
+                f"`group` must be one of ob.groups, but got {shown(group)}; pass Trivial(dim) for none."
+            )
         if group.order == math.inf:
-            raise GroupTooLargeError(f"{group!r} has infinitely many elements to average over; pass a finite subgroup.")
+            raise GroupTooLargeError(
+                f"{shown(group)} has infinitely many elements to average over; pass a finite subgroup."
+            )
         space = _usual_space(group) if space is None else space
         check_fit(space, group)
         self._nearly, self._length_scale = group, as_positive(length_scale, "length_scale")
         if not SHORTEST <= self._length_scale / space.diameter <= LONGEST:
             raise InputError(
-                f"`length_scale` must be from {SHORTEST:g} to {LONGEST:g} diameters of {space!r}, but got "
+                f"`length_scale` must be from {SHORTEST:g} to {LONGEST:g} diameters of {shown(space)}, but got "
                 f"{length_scale}: functions would be needles, or lost in rounding."
             )
         self._epsilon = as_tolerance(epsilon, "epsilon")
         if self._epsilon > 1:
             raise InputError(f"`epsilon <= 1` must hold, but got epsilon={epsilon}: it is the part of k in a mixture.")
-        self._asked, self._seed = as_positive(tolerance, "tolerance"), as_count(seed, "seed", minimum=0)
+        self._asked, self._seed = as_positive(tolerance, "tolerance"), as_seed(seed)
         count = _usual_centers(group, space, self._length_scale) if centers is None else as_count(centers, "centers")
         if count > MOST_CENTERS:
             raise InputError(
@@ -135,7 +139,7 @@ class GaussianProcess(Problem):
             )
         if group.order * count > BUMPS:
             raise GroupTooLargeError(
-                f"{group!r} makes {group.order * count:,} images of {count} centres, more than {BUMPS:,}; "
+                f"{shown(group)} makes {shown(group.order * count)} images of {count} centres, more than {BUMPS:,}; "
                 "pass fewer `centers`, or a subgroup."
             )
         super().__init__(space, None if self._epsilon > 0 else group, 1.0, noise)
@@ -228,8 +232,8 @@ class GaussianProcess(Problem):
                 self._optimizer = frozen(certificate.highest.point)
                 return
         raise InputError(
-            f"each of {DRAWS} draws has its optimum at a fixed point of {self._nearly!r} or in the middle of "
-            f"{self.space!r}; pass a smaller `length_scale`, or more `centers`."
+            f"each of {DRAWS} draws has its optimum at a fixed point of {shown(self._nearly)} or in the middle of "
+            f"{shown(self.space)}; pass a smaller `length_scale`, or more `centers`."
         )
 
     def _tells(self, point: Array) -> bool:
@@ -273,7 +277,7 @@ def _usual_space(group: Group) -> Space:
     for space in (Box(0.0, 1.0, dim=group.dim), Ball(group.dim)):
         if group.preserves(space):
             return space
-    raise InputError(f"{group!r} preserves neither the unit box nor the unit ball; pass a `space`.")
+    raise InputError(f"{shown(group)} preserves neither the unit box nor the unit ball; pass a `space`.")
 
 
 def _usual_centers(group: Group, space: Space, length_scale: float) -> int:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, unknown_name
+from orbandit._checks import Array, as_count, shown, unknown_name
 from orbandit._kernels.queues import share_processors
 from orbandit.errors import InputError
 from orbandit.groups import Symmetric
@@ -135,10 +135,10 @@ class IdenticalMachines(SearchedProblem):
         noise: Noise | None = None,
     ) -> None:
         m = as_count(machines, "machines", minimum=2)
-        if sizes not in ("exponential", "hyperexponential"):
+        if not isinstance(sizes, str) or sizes not in ("exponential", "hyperexponential"):
             raise unknown_name("distribution of sizes", sizes, ("exponential", "hyperexponential"))
         if noise is not None and sizes != "exponential":
-            raise InputError(f"`sizes={sizes!r}` is for rewards of the problem's own; drop it, or `noise`.")
+            raise InputError(f"`sizes={shown(sizes)}` is for rewards of the problem's own; drop it, or `noise`.")
         super().__init__(Box(0.0, 1.0, dim=m), Symmetric(m), noise)
         self._machines, self._sizes = m, sizes
 

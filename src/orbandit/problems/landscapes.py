@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_point, as_positive, frozen
+from orbandit._checks import Array, as_point, as_positive, as_seed, frozen, shown
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.problems.base import Problem
@@ -44,12 +44,12 @@ class Landscape(Problem):
         if group is not None and not group.is_reflection:
             raise InputError(
                 f"{type(self).__name__} needs a reflection group, whose folds are as far apart as orbits, but got "
-                f"{group!r}; use Cone or GaussianProcess with it."
+                f"{shown(group)}; use Cone or GaussianProcess with it."
             )
-        draw = as_count(seed, "seed", minimum=0)
+        draw = as_seed(seed)
         self._peak = frozen(well_moved_point(space, group, draw) if peak is None else as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak, tol=space._tolerance):
-            raise InputError(f"`peak` must lie in {space!r}, but got {self._peak.tolist()}.")
+            raise InputError(f"`peak` must lie in {shown(space)}, but got {shown(self._peak)}.")
         self._width = as_positive(self._classic_width if width is None else width, "width")
         if not 1e-3 <= self._width <= 1e6:
             raise InputError(

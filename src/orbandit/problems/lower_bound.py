@@ -17,7 +17,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, as_generator, as_positive, frozen
+from orbandit._checks import Array, as_count, as_generator, as_positive, as_seed, frozen
 from orbandit.errors import InputError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
@@ -87,7 +87,7 @@ class LowerBoundFamily:
                 f"`delta * lipschitz < 2/3` must hold, but got {delta} * {lipschitz}: means must stay below 1."
             )
         self._space, self._group, self._delta = space, group, float(delta)
-        self._seed = as_count(seed, "seed", minimum=0)
+        self._seed = as_seed(seed)
         packing = pack(space, group, self._delta, as_generator(self._seed))
         self._centers = frozen(packing if group is None else space.project(group.fold(packing)))
 

@@ -23,7 +23,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_points, frozen
+from orbandit._checks import Array, as_points, as_seed, frozen, shown
 from orbandit.errors import InputTypeError
 from orbandit.problems.base import Problem
 from orbandit.problems.factors import Arms, Factors
@@ -91,7 +91,7 @@ class MatrixFactorization(Problem):
         noise: Noise = BERNOULLI,
     ) -> None:
         self._factors = Factors(users, items, factors, arms, horizon)
-        self._seed = as_count(seed, "seed", minimum=0)
+        self._seed = as_seed(seed)
         space = self._factors.space
         self._hidden = frozen(space.sample(1, np.random.default_rng(self._seed))[0])
         self._matrix = frozen(self._factors.predict(self._hidden[None])[0])
@@ -189,7 +189,7 @@ class RatingFactorization(Problem):
     ) -> None:
         self._factors = Factors(users, items, factors, arms, horizon)
         if not isinstance(ratings, Ratings | str | PathLike):
-            raise InputTypeError(f"`ratings` must be Ratings or the path of a file of them, but got {ratings!r}.")
+            raise InputTypeError(f"`ratings` must be Ratings or the path of a file of them, but got {shown(ratings)}.")
         self._ratings = ratings if isinstance(ratings, Ratings) else load_ratings(ratings)
         self._cells = group_ratings(self._ratings, users, items)
         low, high = self._factors.entries

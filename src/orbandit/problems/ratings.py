@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, frozen
+from orbandit._checks import Array, as_count, as_finite, frozen, shown
 from orbandit.errors import InputError, InputTypeError
 
 COLUMNS = {"user": ("user", "userid"), "item": ("item", "itemid", "movie", "movieid"), "rating": ("rating",)}
@@ -99,7 +99,7 @@ def load_ratings(path: str | PathLike[str]) -> Ratings:
     F. M. Harper, J. A. Konstan, The MovieLens datasets: history and context, 2015.
     """
     if not isinstance(path, str | PathLike):
-        raise InputTypeError(f"`path` must be the path of a file, but got {path!r}.")
+        raise InputTypeError(f"`path` must be the path of a file, but got {shown(path)}.")
     name = fspath(path)
     with open(name, encoding="utf-8-sig", newline="") as file:
         try:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
-from orbandit._checks import as_point
+from orbandit._checks import as_point, shown
 from orbandit.errors import InputError, MissingExtraError
 from orbandit.groups import Group
 from orbandit.reports.palette import DOT, INK, PAPER, SHADE, STAR
@@ -44,7 +44,7 @@ def draw_orbit(
             f"only the plane can be drawn, but got dimensions {space.dim} and {group.dim}; pick two coordinates."
         )
     if not group.preserves(space):
-        raise InputError(f"{group!r} does not preserve {space!r}: an orbit would leave it; see `centered`.")
+        raise InputError(f"{shown(group)} does not preserve {shown(space)}: an orbit would leave it; see `centered`.")
     start = as_point(point, 2)
     orbit, representative = group.orbit(start), group.fold(start)
     outline = extremes(space, flat_directions())

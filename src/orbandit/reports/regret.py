@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from orbandit._checks import shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.experiments.simulate import Runs
 from orbandit.reports.orbits import new_figure
@@ -27,7 +28,7 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
         Above the picture.
     """
     if not isinstance(runs, Mapping) or not all(isinstance(run, Runs) for run in runs.values()):
-        raise InputTypeError(f"`runs` must map names to what `ob.simulate` returned, but got {runs!r}.")
+        raise InputTypeError(f"`runs` must map names to what `ob.simulate` returned, but got {shown(runs)}.")
     if not runs:
         raise InputError("`runs` must hold at least one curve, but is empty.")
     target = Path(path)

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_point, as_positive, frozen, norms
+from orbandit._checks import Array, as_dim, as_point, as_positive, frozen, norms
 from orbandit.errors import InputError
 from orbandit.spaces.base import Classes, Space
 
@@ -18,7 +18,7 @@ class Ball(Space):
     Parameters
     ----------
     dim : int
-        Number of coordinates.
+        Number of coordinates, at most 100,000.
     radius : float
         Positive.
     center : (dim,) array, optional
@@ -35,7 +35,7 @@ class Ball(Space):
     """
 
     def __init__(self, dim: int, radius: float = 1.0, center: npt.ArrayLike | None = None) -> None:
-        dim = as_count(dim, "dim")
+        dim = as_dim(dim)
         self._radius = as_positive(radius, "radius")
         self._center = frozen(np.zeros(dim) if center is None else as_point(center, dim, "center"))
         with np.errstate(over="ignore"):

@@ -8,7 +8,17 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_points, as_tolerance
+from orbandit._checks import (
+    Array,
+    RandomLike,
+    as_count,
+    as_finite,
+    as_generator,
+    as_points,
+    as_tolerance,
+    check_room,
+    identity,
+)
 from orbandit._recipes import Recipe
 from orbandit.errors import InputError
 
@@ -97,8 +107,10 @@ class Space(Recipe, ABC):
         return inside[0] if single else inside
 
     def sample(self, size: int, rng: RandomLike) -> Array:
-        """Draw `size` independent points, uniform on the set, as a (size, dim) array."""
-        return self._sample(as_count(size, "size", minimum=0), as_generator(rng))
+        """Draw `size` independent points, uniform on the set, as a (size, dim) array of at most 2^29 numbers."""
+        size = as_count(size, "size", minimum=0)
+        check_room("the sample", size, self.dim)
+        return self._sample(size, as_generator(rng))
 
     def project(self, points: npt.ArrayLike) -> Array:
         """Return the nearest point of the set to each point."""
@@ -139,7 +151,7 @@ class Space(Recipe, ABC):
 
     def _frame(self) -> tuple[Array, Array]:
         """Return (origin, axes): orthonormal rows that span the set's affine hull from the origin."""
-        return np.zeros(self.dim), np.eye(self.dim)
+        return np.zeros(self.dim), identity(self.dim)
 
     def _round_parts(self) -> list[tuple[slice, Array, float]]:
         """Return the constraints ||x[part] - center|| <= radius in two dimensions or more."""

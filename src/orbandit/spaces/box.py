@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, frozen, norms
+from orbandit._checks import Array, as_dim, as_finite, frozen, identity, norms
 from orbandit.errors import InputError
 from orbandit.spaces.base import Space
 
@@ -20,7 +20,7 @@ class Box(Space):
     low, high : float or (dim,) array
         The bounds, low < high in every coordinate. Numbers hold for all coordinates.
     dim : int, optional
-        Number of coordinates; needed only when both bounds are numbers.
+        Number of coordinates, at most 100,000; needed only when both bounds are numbers.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Box(Space):
 
     def __init__(self, low: npt.ArrayLike, high: npt.ArrayLike, dim: int | None = None) -> None:
         lo, hi = as_finite(low, "low"), as_finite(high, "high")
-        given = {lo.shape, hi.shape} | (set() if dim is None else {(as_count(dim, "dim"),)})
+        given = {lo.shape, hi.shape} | (set() if dim is None else {(as_dim(dim),)})
         shapes = given - {()}
         if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape == (0,):
             raise InputError(
@@ -102,5 +102,5 @@ class Box(Space):
         return float(norms(np.maximum(point - self._low, self._high - point)))
 
     def _halfspaces(self) -> tuple[Array, Array]:
-        eye = np.eye(self.dim)
+        eye = identity(self.dim)
         return np.vstack([eye, -eye]), np.concatenate([self._high, -self._low])

@@ -61,7 +61,7 @@ class Polytope(Space):
         ----------
         name : str
             "tetrahedron", "cube", "octahedron", "dodecahedron", "icosahedron" or "polygon-m", as in
-            "polygon-5". They are oriented like the groups that preserve them: `Coxeter("A3")`,
+            "polygon-5", with m up to 1,000,000. They are oriented like the groups that preserve them: `Coxeter("A3")`,
             `Coxeter("B3")`, `Coxeter("H3")` and `Dihedral(m)`.
         """
         return cls(regular_vertices(name))

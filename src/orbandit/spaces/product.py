@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, check_room, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.spaces.base import Classes, Space
 
@@ -33,7 +33,7 @@ class Product(Space):
             raise InputError("a product needs at least one space, but got none.")
         for part in parts:
             if not isinstance(part, Space):
-                raise InputTypeError(f"a product is made of spaces, but got {part!r}.")
+                raise InputTypeError(f"a product is made of spaces, but got {shown(part)}.")
         self._parts = tuple(leaf for part in parts for leaf in (part.parts if isinstance(part, Product) else (part,)))
         ends = np.cumsum([part.dim for part in self._parts]).tolist()
         self._slices = [slice(end - part.dim, end) for part, end in zip(self._parts, ends, strict=True)]
@@ -100,6 +100,7 @@ class Product(Space):
         return math.hypot(*(part._farthest(point[own]) for part, own in parts))
 
     def _halfspaces(self) -> tuple[Array, Array]:
+        check_room("the half-spaces of the product", 2 * self.dim, self.dim)
         normals, offsets = [], []
         for part, own in zip(self._parts, self._slices, strict=True):
             part_normals, part_offsets = part._halfspaces()
@@ -110,6 +111,7 @@ class Product(Space):
         return np.vstack(normals), np.concatenate(offsets)
 
     def _frame(self) -> tuple[Array, Array]:
+        check_room("the axes of the product", self.dim, self.dim)
         origin, axes = np.empty(self.dim), np.zeros((self.intrinsic_dim, self.dim))
         row = 0
         for part, own in zip(self._parts, self._slices, strict=True):

@@ -6,19 +6,25 @@ from itertools import product
 
 import numpy as np
 
-from orbandit._checks import Array, unit_rows, unknown_name
+from orbandit._checks import Array, shown, unit_rows, unknown_name
 from orbandit.errors import InputError
 
 GOLDEN = (1 + math.sqrt(5)) / 2
+
+MAX_SIDES = 1_000_000
+"""Most corners of a polygon."""
 
 
 def regular_vertices(name: str) -> Array:
     """Return the corners of the regular polytope called `name`."""
     if isinstance(name, str) and name.startswith("polygon-"):
-        sides = name.removeprefix("polygon-")
-        if not sides.isascii() or not sides.isdigit() or int(sides) < 3:
-            raise InputError(f"`polygon-m` needs an integer m >= 3, but got {name!r}.")
-        return polygon(int(sides))
+        digits = name.removeprefix("polygon-")
+        sides = as_written(digits) if digits.isascii() and digits.isdigit() else 0
+        if sides < 3:
+            raise InputError(f"`polygon-m` needs an integer m >= 3, but got {shown(name)}.")
+        if sides > MAX_SIDES:
+            raise InputError(f"`polygon-m` needs m <= {MAX_SIDES:,}, but got {shown(name)}; use Ball(2) for a disk.")
+        return polygon(sides)
     corners: dict[str, Callable[[], Array]] = {
         "tetrahedron": lambda: regular_simplex(3),
         "cube": lambda: np.array(list(product((-1.0, 1.0), repeat=3))),
@@ -26,9 +32,14 @@ def regular_vertices(name: str) -> Array:
         "dodecahedron": lambda: np.vstack([list(product((-1.0, 1.0), repeat=3)), _signed_cycles(1 / GOLDEN, GOLDEN)]),
         "icosahedron": lambda: _signed_cycles(GOLDEN, 1.0),
     }
-    if name not in corners:
+    if not isinstance(name, str) or name not in corners:
         raise unknown_name("regular polytope", name, [*corners, "polygon-m"])
     return unit_rows(corners[name]())
+
+
+def as_written(digits: str) -> int:
+    """Return the number that digits write; of more than 20, which Python may refuse, only the first 20 are read."""
+    return int(digits.lstrip("0")[:20] or "0")
 
 
 def polygon(sides: int) -> Array:

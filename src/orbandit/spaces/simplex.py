@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, as_positive, norms, unit_rows
+from orbandit._checks import Array, as_dim, as_positive, check_room, identity, norms, unit_rows
 from orbandit.spaces.base import Classes, Space
 
 
@@ -19,7 +19,7 @@ class Simplex(Space):
     Parameters
     ----------
     dim : int
-        Number of coordinates, at least 2.
+        Number of coordinates, from 2 to 100,000.
     total : float
         What the coordinates sum to, positive.
 
@@ -40,7 +40,7 @@ class Simplex(Space):
     """
 
     def __init__(self, dim: int, total: float = 1.0) -> None:
-        self._dim = as_count(dim, "dim", minimum=2)
+        self._dim = as_dim(dim, minimum=2)
         self._total = as_positive(total, "total")
 
     def __repr__(self) -> str:
@@ -111,16 +111,17 @@ class Simplex(Space):
         return heights
 
     def _farthest(self, point: Array) -> float:
-        return float(norms(self._total * np.eye(self._dim) - point).max())
+        return float(norms(self._total * identity(self._dim) - point).max())
 
     def _frame(self) -> tuple[Array, Array]:
         # Helmert's axes: the k-th compares the mean of the first k coordinates with the next one.
+        check_room("the axes of the simplex", self._dim, self._dim)
         axes = np.tri(self._dim - 1, self._dim, 0)
         axes[np.arange(self._dim - 1), np.arange(1, self._dim)] = -np.arange(1, self._dim)
         return np.full(self._dim, self._total / self._dim), unit_rows(axes)
 
     def _halfspaces(self) -> tuple[Array, Array]:
         flat = np.full((1, self._dim), 1 / math.sqrt(self._dim))
-        normals = np.vstack([-np.eye(self._dim), flat, -flat])
+        normals = np.vstack([-identity(self._dim), flat, -flat])
         offsets = self._total * normals[-2:].sum(axis=1) / self._dim
         return normals, np.concatenate([np.zeros(self._dim), offsets])

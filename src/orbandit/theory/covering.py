@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import as_positive
+from orbandit._checks import as_positive, shown
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
@@ -58,7 +58,7 @@ def covering_bounds(space: Space, delta: float, group: Group | None = None) -> C
     radius, d = as_positive(delta, "delta"), space.intrinsic_dim
     order = 1 if group is None else group.order
     if math.isinf(order):
-        raise InputError(f"{group!r} is infinite: its domain has no volume of this dimension.")
+        raise InputError(f"{shown(group)} is infinite: its domain has no volume of this dimension.")
     lower = math.exp(log_ball_count(space, radius) - math.log(order))
     inradius = float(depths(space, group)(deepest(space, group, np.random.default_rng(0))[None])[0])
     return CoveringBounds(lower, lower * 3.0**d, inradius, inradius >= radius * (1 - 1e-9))

@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, as_tolerance
+from orbandit._checks import Array, as_count, as_finite, as_tolerance, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.meshes import OrbitGraph
 
@@ -72,10 +72,10 @@ def independent_set_bounds(
     ((30, 43), [1146, 1633])
     """
     if not isinstance(graph, OrbitGraph):
-        raise InputTypeError(f"`graph` must be an OrbitGraph, but got {graph!r}.")
+        raise InputTypeError(f"`graph` must be an OrbitGraph, but got {shown(graph)}.")
     n, gap = as_count(horizon, "horizon", minimum=2), as_finite(gaps, "gaps")
     if gap.shape != (len(graph),) or (gap < 0).any():
-        raise InputError(f"`gaps` must be {len(graph)} numbers, none below 0, but got {gap!r}.")
+        raise InputError(f"`gaps` must be {len(graph)} numbers, none below 0, but got {shown(gap)}.")
     counted = gap > as_tolerance(bias, "bias")
     weights = np.where(counted, 1 / np.where(counted, gap, 1.0), 0.0)
     cliques = graph.clique_cover()

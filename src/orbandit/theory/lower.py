@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from orbandit._checks import as_count, as_positive
+from orbandit._checks import as_count, as_positive, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
@@ -59,7 +59,7 @@ def lower_bound(family: LowerBoundFamily, horizon: int) -> LowerBound:
     (True, 0.333, ('n = 1000000 is above k eps^-2 / 128 = 2890',))
     """
     if not isinstance(family, LowerBoundFamily):
-        raise InputTypeError(f"`family` must be a LowerBoundFamily, but got {family!r}.")
+        raise InputTypeError(f"`family` must be a LowerBoundFamily, but got {shown(family)}.")
     n, k, epsilon = as_count(horizon, "horizon"), len(family), family.lipschitz * family.delta / 2
     longest = math.floor(k / epsilon**2 / 128)
     broken = []

@@ -23,7 +23,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_count, shown
 from orbandit.agents.scales import order_delta
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Trivial
@@ -168,7 +168,7 @@ def theorem1(problem: Problem, horizon: int) -> Theorem1:
     (44, 0.2, 0.0343)
     """
     if not isinstance(problem, Problem):
-        raise InputTypeError(f"`problem` must be one of ob.problems, but got {problem!r}.")
+        raise InputTypeError(f"`problem` must be one of ob.problems, but got {shown(problem)}.")
     n, d = as_count(horizon, "horizon", minimum=2), problem.space.intrinsic_dim
     group = problem.group or Trivial(problem.space.dim)
     delta = paper_delta(n, group.order, d)
@@ -186,11 +186,11 @@ def theorem1(problem: Problem, horizon: int) -> Theorem1:
 def _checked(problem: Problem, mesh: Mesh, horizon: int) -> tuple[Array, float, float, int, list[Indices]]:
     """Return the gaps and delta in the paper's units, the width of the rewards, n, and a cover by cliques."""
     if not isinstance(problem, Problem) or not isinstance(mesh, Mesh):
-        raise InputTypeError(f"a problem and a mesh are needed, but got {problem!r} and {mesh!r}.")
+        raise InputTypeError(f"a problem and a mesh are needed, but got {shown(problem)} and {shown(mesh)}.")
     n = as_count(horizon, "horizon", minimum=2)
     space = problem.space
     if mesh.dim != space.dim or not np.all(space.contains(mesh.points, tol=space._tolerance)):
-        raise InputError(f"`mesh` must have points of {space!r}, but {mesh!r} has others.")
+        raise InputError(f"`mesh` must have points of {shown(space)}, but {shown(mesh)} has others.")
     width = float(np.ptp(problem.reward_range))
     gaps = np.maximum(problem.optimum - np.asarray(problem.mean(mesh.points)), 0.0) / width
     cliques = OrbitGraph(mesh, problem.group, 2 * mesh.delta).clique_cover()

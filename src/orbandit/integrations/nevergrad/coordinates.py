@@ -17,7 +17,7 @@ from nevergrad.parametrization import data as ngdata
 from nevergrad.parametrization import parameter
 from nevergrad.parametrization.helpers import flatten
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.errors import InputError
 from orbandit.spaces import Box
 
@@ -63,7 +63,7 @@ class Coordinates:
         )
         point = (own - self._low) / (self._high - self._low)
         if not (np.isfinite(point).all() and (np.abs(point - 0.5) <= 0.5 + 1e-9).all()):
-            raise InputError(f"a candidate must lie within its bounds, but got {candidate.value!r}.")
+            raise InputError(f"a candidate must lie within its bounds, but got {shown(candidate.value)}.")
         return np.asarray(np.clip(point, 0.0, 1.0))
 
     def candidate(self, point: Any) -> Any:

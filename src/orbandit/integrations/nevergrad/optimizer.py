@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from nevergrad.optimization import base
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.agents import OrbitGP, OrbitTree
 from orbandit.agents.suited import Maker
 from orbandit.errors import InputError, InputTypeError
@@ -50,9 +50,11 @@ class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
 
     def __init__(self, *, group: Group | None = None, agent: Maker | None = None) -> None:
         if group is not None and not isinstance(group, Group):
-            raise InputTypeError(f"`group` must be one of ob.groups, but got {group!r}.")
+            raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.")
         if agent is not None and not callable(agent):
-            raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
+            raise InputTypeError(
+                f"`agent` must be a class of ob.agents or a callable like one, but got {shown(agent)}."
+            )
         self.group, self.agent = group, agent
         super().__init__(_Optimizer, {"group": group, "agent": agent}, as_config=True)
 
@@ -70,13 +72,14 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
             box = self._cube.box
             if group.dim != self._cube.dim:
                 raise InputError(
-                    f"`group` must act on all {self._cube.dim} values, but {group!r} acts on {group.dim}; "
+                    f"`group` must act on all {self._cube.dim} values, but {shown(group)} acts on {group.dim}; "
                     "ob.groups.Product with a Trivial leaves some alone."
                 )
             if not group.preserves(box):
                 raise InputError(
-                    f"{group!r} does not map the ranges {box!r} onto themselves; give values that it permutes equal "
-                    f"bounds, or use it about their middle, `group.centered({np.mean(box.bounds, axis=0).tolist()})`."
+                    f"{shown(group)} does not map the ranges {shown(box)} onto themselves; give values that it "
+                    "permutes equal bounds, or use it about their middle, "
+                    f"`group.centered({shown(np.mean(box.bounds, axis=0))})`."
                 )
             group = about_middle(group)
         self._unit_group, self._maker = group, config.agent

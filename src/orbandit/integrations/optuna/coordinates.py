@@ -23,7 +23,7 @@ def is_number(distribution: BaseDistribution | None) -> TypeGuard[Number]:
     return isinstance(distribution, FloatDistribution | IntDistribution) and not distribution.single()
 
 
-def shown(distribution: BaseDistribution) -> str:
+def shown_range(distribution: BaseDistribution) -> str:
     """Return a distribution in a few words."""
     if not isinstance(distribution, FloatDistribution | IntDistribution):
         return "categorical"

@@ -16,7 +16,7 @@ from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from orbandit._checks import as_count
+from orbandit._checks import as_count, as_seed, shown
 from orbandit.agents.suited import Maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
@@ -97,15 +97,19 @@ class OrbitSampler(BaseSampler):
         seed: int | None = None,
     ) -> None:
         if agent is not None and not callable(agent):
-            raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
+            raise InputTypeError(
+                f"`agent` must be a class of ob.agents or a callable like one, but got {shown(agent)}."
+            )
         if independent_sampler is not None and not isinstance(independent_sampler, BaseSampler):
-            raise InputTypeError(f"`independent_sampler` must be a sampler of Optuna, but got {independent_sampler!r}.")
+            raise InputTypeError(
+                f"`independent_sampler` must be a sampler of Optuna, but got {shown(independent_sampler)}."
+            )
         self._symmetry = Symmetry(exchangeable, mirrored, ring, group, parameters)
         self._agent = agent
         self._horizon = None if n_trials is None else as_count(n_trials, "n_trials")
         self._independent = independent_sampler
         fresh = np.random.SeedSequence().entropy
-        self._seed = as_count(fresh if seed is None else seed, "seed", minimum=0)
+        self._seed = as_seed(fresh if seed is None else seed)
         self._forget()
 
     def _forget(self) -> None:

@@ -20,11 +20,11 @@ import numpy as np
 from optuna.distributions import BaseDistribution
 
 from orbandit import groups
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.integrations.cube import about_middle
-from orbandit.integrations.optuna.coordinates import is_number, shown
+from orbandit.integrations.optuna.coordinates import is_number, shown_range
 from orbandit.spaces import Box
 
 Units = Sequence[Any]
@@ -101,7 +101,7 @@ class Symmetry:
             if not is_number(distributions[name]):
                 raise InputError(
                     f"a parameter with a symmetry must be a float or an integer that can vary, but {name!r} is "
-                    f"{shown(distributions[name])}; leave it out of the symmetry."
+                    f"{shown_range(distributions[name])}; leave it out of the symmetry."
                 )
         for component in self._components:
             for g in component.group.generators:
@@ -118,14 +118,15 @@ def _check_alike(component: _Component, g: Array, distributions: Mapping[str, Ba
         if len(images) > 1:
             mixed = ", ".join(repr(component.names[j]) for j in images)
             raise InputError(
-                f"{component.group!r} mixes {mixed}, which no ranges of parameters survive; use a group that permutes "
-                "parameters and mirrors them."
+                f"{shown(component.group)} mixes {mixed}, which no ranges of parameters survive; use a group that "
+                "permutes parameters and mirrors them."
             )
         other = component.names[int(images[0])]
         if distributions[name] != distributions[other]:
             raise InputError(
-                f"parameters that may be exchanged must have one range, but {name!r} has {shown(distributions[name])} "
-                f"and {other!r} has {shown(distributions[other])}; suggest both alike."
+                f"parameters that may be exchanged must have one range, but {name!r} has "
+                f"{shown_range(distributions[name])} and {other!r} has {shown_range(distributions[other])}; "
+                "suggest both alike."
             )
 
 
@@ -135,10 +136,10 @@ def _check_preserved(component: _Component, distributions: Mapping[str, Any]) ->
     logarithmic = [distributions[name].log for name in component.names]
     ends[logarithmic] = np.log(ends[logarithmic])
     if not component.group.preserves(Box(ends[:, 0], ends[:, 1])):
-        ranges = ", ".join(f"{name!r} has {shown(distributions[name])}" for name in component.names)
+        ranges = ", ".join(f"{name!r} has {shown_range(distributions[name])}" for name in component.names)
         raise InputError(
-            f"{component.group!r} does not map the ranges of its parameters onto themselves: {ranges}; give them other "
-            f"ranges, or use the group about their middle, `group.centered({ends.mean(axis=1).tolist()})`"
+            f"{shown(component.group)} does not map the ranges of its parameters onto themselves: {ranges}; give them "
+            f"other ranges, or use the group about their middle, `group.centered({shown(ends.mean(axis=1))})`"
             f"{' (logarithms, where log=True)' if any(logarithmic) else ''}."
         )
 
@@ -174,14 +175,16 @@ def _of_units(word: str, units: list[tuple[str, ...]], flipped: tuple[str, ...])
 def _given(group: Group | None, parameters: Sequence[str] | None) -> _Component:
     """Return the component of a group of the user's own."""
     if not isinstance(group, Group):
-        raise InputTypeError(f"`group` must be one of ob.groups, and go with `parameters`, but got {group!r}.")
+        raise InputTypeError(f"`group` must be one of ob.groups, and go with `parameters`, but got {shown(group)}.")
     if parameters is None:
-        raise InputError(f"`group` needs `parameters`, the names it acts on in their order, but got {group!r} alone.")
+        raise InputError(
+            f"`group` needs `parameters`, the names it acts on in their order, but got {shown(group)} alone."
+        )
     names = _names(parameters, "parameters")
     if len(names) != group.dim:
         raise InputError(
             f"`parameters` must be as many names as the group has coordinates, but got {len(names)} names for "
-            f"{group!r}, which has {group.dim}."
+            f"{shown(group)}, which has {group.dim}."
         )
     return _Component(names, group, is_given=True)
 
@@ -196,7 +199,7 @@ def _sets(units: Units | None, word: str) -> list[list[tuple[str, ...]]]:
     cleaned = [[(unit,) if isinstance(unit, str) else _names(unit, word) for unit in some] for some in sets]
     for some in cleaned:
         if len(some) < 2:
-            raise InputError(f"`{word}` must be at least two units, but got {some!r}.")
+            raise InputError(f"`{word}` must be at least two units, but got {shown(some)}.")
         for unit in some[1:]:
             if len(unit) != len(some[0]):
                 raise InputError(
@@ -212,7 +215,7 @@ def _names(names: Iterable[Any] | None, word: str) -> tuple[str, ...]:
     listed = _listed(names, word)
     for i, name in enumerate(listed):
         if not isinstance(name, str):
-            raise InputTypeError(f"`{word}` must be names of parameters, but got {name!r}.")
+            raise InputTypeError(f"`{word}` must be names of parameters, but got {shown(name)}.")
         if name in listed[:i]:
             raise InputError(f"`{word}` must be distinct names, but {name!r} is there twice.")
     if not listed:
@@ -224,6 +227,6 @@ def _listed(values: Any, word: str) -> list[Any]:
     """Return a list of what is given as a sequence, which a single name is not."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputTypeError(
-            f"`{word}` must be a list of names of parameters, or of lists of them, but got {values!r}."
+            f"`{word}` must be a list of names of parameters, or of lists of them, but got {shown(values)}."
         )
     return list(values)

@@ -171,6 +171,16 @@ def test_refused_calls_change_nothing(name, horizon):
         agent.ask_batch(0)
     with pytest.raises((InputError, InputTypeError)):
         agent.ask_batch(2.5)
+    for k in (100_001, 10**20, 10**400):
+        with pytest.raises(InputError, match=r"`k <= 100,000` must hold, but got k=.*tell those of a smaller batch"):
+            agent.ask_batch(k)
+    for some in ((point for _ in range(2)), np.array(0.5), {1, 2}, 3, None):
+        with pytest.raises(InputTypeError, match=r"`points` must be a list or an array, .*list\(points\)"):
+            agent.tell_batch(some, [0.5, 0.5])
+    with pytest.raises(InputError, match="`reward` must have no masked entries"):
+        agent.tell(point, np.ma.masked)
+    with pytest.raises(InputError, match="`rewards` must have no masked entries"):
+        agent.tell_batch([point, point], np.ma.array([0.5, 0.5], mask=[False, True]))
     with pytest.raises((InputError, InputTypeError)):
         agent.tell_batch([point, wrong[0]], [0.5, 0.5])
     with pytest.raises((InputError, InputTypeError)):
@@ -182,6 +192,16 @@ def test_refused_calls_change_nothing(name, horizon):
     assert state(agent) == before
 
 
+@pytest.mark.parametrize("kind", [ob.agents.OrbitTree, ob.agents.OrbitGP, ob.agents.HOO, ob.agents.Zooming])
+def test_what_is_no_space_or_group_is_refused(kind):
+    learnt = {"lipschitz": None} if kind in (ob.agents.OrbitTree, ob.agents.OrbitGP) else {}
+    for bad in ([0.0, 1.0], "Box", None):
+        with pytest.raises(InputTypeError, match="`space` and `group` must be of"):
+            kind(bad, horizon=10, **learnt)
+    with pytest.raises(InputTypeError, match="`space` and `group` must be of"):
+        kind(ob.spaces.Ball(2), "Dihedral", horizon=10, **learnt)
+
+
 @every
 def test_bad_settings_are_refused(name):
     make = AGENTS[name]
@@ -189,6 +209,8 @@ def test_bad_settings_are_refused(name):
         {"horizon": 0},
         {"horizon": 2.5},
         {"horizon": "many"},
+        {"horizon": 10**20},
+        {"horizon": 10**400},
         {"reward_range": (1, 0)},
         {"reward_range": (0, np.inf)},
     ]
@@ -197,20 +219,34 @@ def test_bad_settings_are_refused(name):
     if not is_listed(agent):
         bad += [{"lipschitz": 0.0}, {"lipschitz": -1}, {"lipschitz": np.nan}]
     if hasattr(agent, "mesh"):
-        bad += [{"mesh": "qotient"}, {"mesh": 3}, {"delta": 0.0}, {"delta": "mesured"}, {"delta": -0.1}]
+        bad += [
+            {"mesh": "qotient"},
+            {"mesh": 3},
+            {"mesh": np.zeros(2)},
+            {"delta": 0.0},
+            {"delta": "mesured"},
+            {"delta": -0.1},
+        ]
     if isinstance(agent, ob.agents.HOO):
         bad += [{"nu": 0.0}, {"rho": 1.0}, {"rho": -0.5}]
     if isinstance(agent, ob.agents.OrbitGP):
         bad += [
             {"kernel": "matern"},
             {"acquisition": "ei"},
+            {"acquisition": np.zeros(2)},
             {"noise": 0.0},
             {"noise": np.nan},
             {"candidates": 1},
+            {"candidates": 10**20},
             {"beta": 0},
         ]
     if isinstance(agent, ob.agents.OrbitTree):
-        bad += [{"guarantee": "practice"}, {"guarantee": True}, {"guarantee": "theory", "lipschitz": None}]
+        bad += [
+            {"guarantee": "practice"},
+            {"guarantee": np.zeros(2)},
+            {"guarantee": True},
+            {"guarantee": "theory", "lipschitz": None},
+        ]
     for settings in bad:
         with pytest.raises((InputError, InputTypeError)):
             make(**{"horizon": 100, "seed": 0, **settings})

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_range
+from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_range, refuse_masked, shown
 from orbandit.agents import files
 from orbandit.errors import InputError, InputTypeError
 
@@ -32,6 +32,9 @@ Handles = npt.NDArray[np.int64]
 
 ELSEWHERE = -1
 """The handle of a point that was not asked for, or of arms that are no more."""
+
+MAX_BATCH = 100_000
+"""Most points to ask for at once."""
 
 FIRST_HORIZON = 64
 """The horizon of the first epoch of an agent without one; each epoch doubles it."""
@@ -122,11 +125,11 @@ class Agent(ABC):
             self._expect(self._asked[key][0], point, -1.0)
             self._release(key)
         else:
-            raise InputError(f"only a point that was asked for and not told can be forgotten, but got {point!r}.")
+            raise InputError(f"only a point that was asked for and not told can be forgotten, but got {shown(point)}.")
 
     def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
         """Learn the rewards of several points; if one of them is refused, none is learnt."""
-        values = as_finite(rewards, "rewards")
+        points, values = as_batch(points), as_finite(rewards, "rewards")
         if values.shape != (len(points),):
             raise InputError(f"`rewards` must be one for each of {len(points)} points, but has shape {values.shape}.")
         for point, value in zip(points, values.tolist(), strict=True):
@@ -140,8 +143,9 @@ class Agent(ABC):
         """Return the arm nearest to a point of X, which is checked."""
 
     def ask_batch(self, k: int) -> npt.NDArray[Any]:
-        """Return k points to try at once, one to a row; each takes the ones before it into account."""
-        return np.array([self.ask() for _ in range(as_count(k, "k"))])
+        """Return k points to try at once, at most 100,000, one to a row; each takes the ones before it into account."""
+        why = "a batch is chosen point by point without any reward; tell those of a smaller batch before the next"
+        return np.array([self.ask() for _ in range(as_count(k, "k", maximum=MAX_BATCH, why=why))])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a file, in one step; `load` goes on exactly where it was."""
@@ -349,22 +353,33 @@ def as_stream(seed: Seed) -> np.random.Generator:
     return np.random.default_rng(stream.integers(2**63, size=2).tolist())
 
 
+def as_batch(points: Sequence[Any] | npt.NDArray[Any]) -> Sequence[Any] | npt.NDArray[Any]:
+    """Return points that can be counted and read more than once."""
+    if isinstance(points, Sequence) or (isinstance(points, np.ndarray) and points.ndim):
+        return points
+    array = np.asarray(points) if hasattr(points, "__array__") else None  # a table of another package, perhaps
+    if array is None or not array.ndim:
+        raise InputTypeError(f"`points` must be a list or an array, but got {shown(points)}; pass list(points).")
+    return array
+
+
 def as_number(value: Any, name: str) -> float:
     """Return one real number, NaN and infinity included."""
+    refuse_masked(value, name)
     try:
         number = np.asarray(value)
         if number.dtype.kind not in "biuf" or number.ndim != 0:
             raise TypeError
         return float(number)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"`{name}` must be one number, but got {value!r}.") from error
+        raise InputTypeError(f"`{name}` must be one number, but got {shown(value)}.") from error
 
 
 def as_means(values: npt.ArrayLike, size: int) -> Array:
     """Return the means of so many arms or cells, which are probabilities."""
     means = np.ascontiguousarray(values, dtype=np.float64)
     if means.shape != (size,) or not ((means >= 0) & (means <= 1)).all():
-        raise InputError(f"the means of {size} points must be so many numbers in [0, 1], but got {means!r}.")
+        raise InputError(f"the means of {size} points must be so many numbers in [0, 1], but got {shown(means)}.")
     return means
 
 

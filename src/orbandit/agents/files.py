@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit import groups, spaces
+from orbandit._checks import shown
 from orbandit.errors import InputError
 from orbandit.meshes import Mesh
 
@@ -129,7 +130,7 @@ def _packed(value: Any, arrays: Arrays) -> Any:
         kind = "space" if isinstance(value, spaces.Space) else "group"
         if value._recipe is None or not _is_known(kind, type(value).__name__, type(value)):
             raise InputError(
-                f"only spaces and groups of this package, made of plain values, can be saved, but got {value!r}."
+                f"only spaces and groups of this package, made of plain values, can be saved, but got {shown(value)}."
             )
         args, kwargs = value._recipe
         recipe = {"name": type(value).__name__, "args": args, "kwargs": kwargs}
@@ -138,7 +139,7 @@ def _packed(value: Any, arrays: Arrays) -> Any:
         return {kind: _packed(recipe, arrays)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise InputError(f"an agent with {value!r} among its arguments cannot be saved.")
+    raise InputError(f"an agent with {shown(value)} among its arguments cannot be saved.")
 
 
 def _unpacked(value: Any, arrays: Arrays) -> Any:

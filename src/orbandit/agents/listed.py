@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import as_count
+from orbandit._checks import as_count, shown
 from orbandit._kernels.arms import ArmArray
 from orbandit.agents.base import Seed, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.finite import FiniteAgent
 from orbandit.agents.table import UCB
 from orbandit.errors import InputError
+
+MAX_ARMS = 10_000_000
+"""Most arms of a list, for whose statistics there must be memory."""
 
 
 class ListedAgent(FiniteAgent):
@@ -44,7 +47,7 @@ class ListedAgent(FiniteAgent):
         """Return the arm, checked."""
         arm = point if type(point) is int else as_count(point, "arm", minimum=0)
         if not 0 <= arm < self._size:
-            raise InputError(f"`arm` must be one of 0, ..., {self._size - 1}, but got {arm}.")
+            raise InputError(f"`arm` must be one of 0, ..., {self._size - 1}, but got {shown(arm)}.")
         return arm
 
     def _nearest(self, point: Any) -> int:

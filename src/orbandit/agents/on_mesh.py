@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_finite, as_point, as_points, as_positive, unknown_name
+from orbandit._checks import Array, as_finite, as_point, as_points, as_positive, shown, unknown_name
 from orbandit._kernels.arms import ArmArray
-from orbandit.agents.base import ELSEWHERE, Seed, as_stream
+from orbandit.agents.base import ELSEWHERE, Seed, as_batch, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.finite import FiniteAgent
 from orbandit.agents.scales import MANY, measured_net, order_delta
@@ -97,10 +97,10 @@ class MeshAgent(SpatialAgent, FiniteAgent):
         if isinstance(mesh, Mesh):
             inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space._tolerance)
             if not np.all(inside):
-                raise InputError(f"`mesh` must have points of {self._space!r}, but {mesh!r} has others.")
+                raise InputError(f"`mesh` must have points of {shown(self._space)}, but {shown(mesh)} has others.")
             return mesh
         if not isinstance(mesh, str):
-            raise InputTypeError(f"`mesh` must be a Mesh or one of {', '.join(self._meshes)}, but got {mesh!r}.")
+            raise InputTypeError(f"`mesh` must be a Mesh or one of {', '.join(self._meshes)}, but got {shown(mesh)}.")
         if mesh not in self._meshes:
             raise unknown_name("mesh", mesh, self._meshes)
         return mesh
@@ -111,7 +111,7 @@ class MeshAgent(SpatialAgent, FiniteAgent):
         elif delta not in ("auto", "order", "measured"):
             raise unknown_name("rule for delta", delta, ("auto", "order", "measured"))
         if isinstance(self._mesh_setting, Mesh) and delta != "auto":
-            raise InputError(f"a given mesh has its own delta, but got delta={delta!r} too; drop it.")
+            raise InputError(f"a given mesh has its own delta, but got delta={shown(delta)} too; drop it.")
         return delta
 
     def _make_mesh(self) -> Mesh:
@@ -167,11 +167,12 @@ class MeshAgent(SpatialAgent, FiniteAgent):
         inside = self._inside(point)
         arms = self._reach_all(inside[None])[1]
         if not len(arms):
-            raise InputError(f"no point of the mesh learns from {inside.tolist()}: it does not cover the space.")
+            raise InputError(f"no point of the mesh learns from {shown(inside)}: it does not cover the space.")
         return arms
 
     def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
         """Learn the rewards of several points, at once where that can be; if one of them is refused, none is learnt."""
+        points = as_batch(points)
         pending = self._last is not None or self._asked
         if pending or self._refines or not len(points):
             super().tell_batch(points, rewards)

@@ -74,7 +74,7 @@ class OrbitGP(SpatialAgent):
         range, 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
         sqrt(2 log(n / 1350)) once that is more, for the horizon n.
     candidates : int
-        How many points fill the space, from the best of which the choice is refined.
+        How many points fill the space, from the best of which the choice is refined; from 8 to 100,000.
 
     Notes
     -----
@@ -149,13 +149,13 @@ class OrbitGP(SpatialAgent):
     ) -> None:
         self._configure_common(**common)
         self._configure_space(space, group, lipschitz, is_scaled)
-        if acquisition not in ("ucb", "thompson"):
+        if not isinstance(acquisition, str) or acquisition not in ("ucb", "thompson"):
             raise unknown_name("acquisition", acquisition, ["ucb", "thompson"])
         self._family, self._acquisition = kernel, acquisition
         self._kernel = quotient_kernel(self._space, self._group, kernel)
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
-        self._candidates = as_count(candidates, "candidates", minimum=8)
+        self._candidates = as_count(candidates, "candidates", minimum=8, maximum=100_000)
         unit = self._kernel.unit
         if self._is_learning:
             self._prior = Prior(RELATIVE_LENGTH * unit, LENGTH_DOUBT)

@@ -22,7 +22,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
@@ -138,8 +138,8 @@ class OrbitTree(CellAgent):
         **common: Any,
     ) -> None:
         self._configure_common(**common)
-        if guarantee not in (None, "theory"):
-            raise InputError(f"`guarantee` must be 'theory' or None, but got {guarantee!r}.")
+        if not isinstance(guarantee, str | None) or guarantee not in (None, "theory"):
+            raise InputError(f"`guarantee` must be 'theory' or None, but got {shown(guarantee)}.")
         if lipschitz is None and guarantee is not None:
             raise InputError("guarantee='theory' needs `lipschitz`, but got None; pass a bound on the mean's slope.")
         self._guarantee = guarantee

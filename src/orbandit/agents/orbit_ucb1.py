@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import as_count, as_finite
+from orbandit._checks import as_count, as_finite, shown
 from orbandit.agents.base import Seed
-from orbandit.agents.listed import ListedAgent
+from orbandit.agents.listed import MAX_ARMS, ListedAgent
 from orbandit.errors import InputError
 
 
@@ -24,7 +24,7 @@ class OrbitUCB1(ListedAgent):
     Parameters
     ----------
     n_arms : int
-        Number of arms, named 0, ..., n_arms - 1.
+        Number of arms, named 0, ..., n_arms - 1; at most 10,000,000.
     generators : (k, n_arms) array of int
         Permutations of the arms that generate the group: arm i goes to generators[j][i].
     horizon, reward_range, seed
@@ -51,7 +51,7 @@ class OrbitUCB1(ListedAgent):
 
     def _configure(self, *, n_arms: int, generators: npt.ArrayLike, **common: Any) -> None:
         self._configure_common(**common)
-        self._generators = as_permutations(generators, as_count(n_arms, "n_arms"))
+        self._generators = as_permutations(generators, as_count(n_arms, "n_arms", maximum=MAX_ARMS))
         self._representatives, self._orbits = orbits_of(self._generators)
         self._size = len(self._representatives)
 
@@ -94,7 +94,7 @@ def as_permutations(generators: npt.ArrayLike, size: int) -> npt.NDArray[np.intp
     proper = rows.ndim == 2 and rows.shape[1] == size and (np.sort(rows, axis=1) == np.arange(size)).all()
     if not proper:
         raise InputError(
-            f"`generators` must be permutations of 0, ..., {size - 1}, one to a row, but got {generators!r}."
+            f"`generators` must be permutations of 0, ..., {size - 1}, one to a row, but got {shown(generators)}."
         )
     return rows.astype(np.intp)
 

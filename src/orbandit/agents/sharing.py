@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit._kernels.arms import ArmArray
 from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.on_mesh import MeshAgent
@@ -45,10 +45,10 @@ class SharingAgent(MeshAgent):
         return self._reward_bias + self.delta * self._scale
 
     def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
-        if mesh == "tree" and self._group is not None and self._group.order > LIMIT:
+        if isinstance(mesh, str) and mesh == "tree" and self._group is not None and self._group.order > LIMIT:
             raise GroupTooLargeError(
-                f"the search of mesh='tree' lists orbits, but {self._group!r} has {self._group.order} elements; use "
-                "mesh='quotient'."
+                f"the search of mesh='tree' lists orbits, but {shown(self._group)} has {shown(self._group.order)} "
+                "elements; use mesh='quotient'."
             )
         return super()._checked_mesh(mesh)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from orbandit._checks import Array, as_point, as_positive
+from orbandit._checks import Array, as_point, as_positive, shown
 from orbandit.agents.base import Agent
 from orbandit.errors import InputError
 from orbandit.groups import Group
@@ -69,7 +69,7 @@ class SpatialAgent(Agent):
         """Return a point of the space, checked, in the agent's units."""
         space, inside = self._given_space, as_point(point, self._space.dim)
         if not space.contains(inside, tol=space._tolerance):
-            raise InputError(f"`point` must lie in {space!r}, but got {inside.tolist()}; use `space.project`.")
+            raise InputError(f"`point` must lie in {shown(space)}, but got {shown(inside)}; use `space.project`.")
         return self._units.enter(inside)
 
     def _spatial_settings(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, final
 
 from orbandit._checks import as_count
 from orbandit.agents.base import Seed
-from orbandit.agents.listed import ListedAgent
+from orbandit.agents.listed import MAX_ARMS, ListedAgent
 
 
 @final
@@ -21,7 +21,7 @@ class UCB1(ListedAgent):
     Parameters
     ----------
     n_arms : int
-        Number of arms.
+        Number of arms, at most 10,000,000.
     horizon : int, optional
         Number of rounds planned for; without it, confidence grows in epochs that double.
     reward_range : (low, high)
@@ -53,7 +53,7 @@ class UCB1(ListedAgent):
 
     def _configure(self, *, n_arms: int, **common: Any) -> None:
         self._configure_common(**common)
-        self._size = as_count(n_arms, "n_arms")
+        self._size = as_count(n_arms, "n_arms", maximum=MAX_ARMS)
 
     def _settings(self) -> dict[str, Any]:
         return {"n_arms": self._size, **super()._settings()}

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import as_count, as_finite
+from orbandit._checks import as_count, as_finite, shown
 from orbandit._kernels.arms import ArmArray
 from orbandit.agents.base import Seed
 from orbandit.agents.listed import ListedAgent
@@ -88,7 +88,7 @@ class UCBN(ListedAgent):
         others = set(self._indices[self._indptr[arm] : self._indptr[arm + 1]].tolist()) - {arm}
         if not isinstance(side, Mapping) or {self._key(neighbor) for neighbor in side} != others:
             raise InputError(
-                f"`side` must hold a reward for each of {sorted(others)}, the neighbours, but got {side!r}."
+                f"`side` must hold a reward for each of {shown(sorted(others))}, the neighbours, but got {shown(side)}."
             )
         return {self._nearest(other): self._scaled(reward) for other, reward in side.items()}
 
@@ -146,7 +146,7 @@ def _entries(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], 
         indptr, indices = (as_finite(part, "graph") for part in given)
     except (TypeError, ValueError) as error:
         raise InputTypeError(
-            f"`graph` must be a networkx graph or CSR arrays (indptr, indices), but got {graph!r} ({error})."
+            f"`graph` must be a networkx graph or CSR arrays (indptr, indices), but got {shown(graph)} ({error})."
         ) from error
     size = len(indptr) - 1 if indptr.ndim == 1 else 0
     whole = indices.ndim == 1 and (indices % 1 == 0).all() and (indptr % 1 == 0).all()

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.agents.gaussian.averaged import Averaged, Times
 from orbandit.agents.gaussian.base import Metric, QuotientKernel
 from orbandit.agents.gaussian.euclidean import Folded, Gram, Index
@@ -181,8 +181,8 @@ def _listed(group: Group, columns: Index, setting: _Setting) -> Metric | Quotien
 
 def _too_large(group: Group, why: str) -> GroupTooLargeError:
     return GroupTooLargeError(
-        f"a kernel is averaged over at most {MOST} elements, but {group!r} has {group.order} and {why}; pass a "
-        "subgroup, such as a reflection group, a BlockPermutation or an Orthogonal within it."
+        f"a kernel is averaged over at most {MOST} elements, but {shown(group)} has {shown(group.order)} and {why}; "
+        "pass a subgroup, such as a reflection group, a BlockPermutation or an Orthogonal within it."
     )
 
 

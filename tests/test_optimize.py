@@ -11,6 +11,13 @@ CUBE, S3 = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
 PEAK = np.array([0.15, 0.55, 0.9])
 
 
+class MuteError(Exception):
+    """An error without a text."""
+
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
 def distance(x):
     return float(np.linalg.norm(np.sort(x) - PEAK))
 
@@ -93,7 +100,9 @@ def test_an_interruption_returns_what_is_known(after):
 
 
 @pytest.mark.parametrize("optimize", [ob.maximize, ob.minimize])
-@pytest.mark.parametrize("failure", [OSError("simulator down"), np.nan, np.inf, None, "high", [1.0]])
+@pytest.mark.parametrize(
+    "failure", [OSError("simulator down"), MuteError(), np.nan, np.inf, None, "high", [1.0], np.ma.masked, 10**400]
+)
 def test_a_failure_names_the_point_and_keeps_the_history(optimize, failure):
     seen = []
 
@@ -114,6 +123,7 @@ def test_a_failure_names_the_point_and_keeps_the_history(optimize, failure):
     np.testing.assert_array_equal(error.history.points, seen[:-1])
     if isinstance(failure, Exception):
         assert error.__cause__ is failure
+        assert f"({type(failure).__name__}: " in str(error)
     best = optimize(lambda x: 1.0, CUBE, S3, budget=10, history=error.history, seed=0)
     np.testing.assert_array_equal(best.history.values, [*range(1, 25), *[1.0] * 10])
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, as_finite, as_points, as_positive
+from orbandit._checks import Array, as_count, as_finite, as_points, as_positive, described, shown
 from orbandit.agents import Agent
 from orbandit.agents.base import Seed, as_number, as_stream
 from orbandit.agents.suited import Maker, learns_slopes, suited
@@ -156,7 +156,7 @@ def _optimize(
 ) -> Best:
     """Maximize sign * measure."""
     if not callable(measure):
-        raise InputTypeError(f"`measure` must be a function of a point, but got {measure!r}.")
+        raise InputTypeError(f"`measure` must be a function of a point, but got {shown(measure)}.")
     search = _Search(sign, space, group, as_count(budget, "budget"), lipschitz, agent, history, seed)
     interrupted = False
     with _bar(progress, search.budget) as advance:
@@ -186,7 +186,9 @@ class _Search:
     ) -> None:
         check_fit(space, group)
         if agent is not None and not callable(agent):
-            raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {agent!r}.")
+            raise InputTypeError(
+                f"`agent` must be a class of ob.agents or a callable like one, but got {shown(agent)}."
+            )
         self._sign, self._space, self.budget = sign, space, budget
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
         self._seed = int(as_stream(seed).integers(2**63))  # the same priorities whenever an agent starts again
@@ -214,7 +216,7 @@ class _Search:
             if not np.isfinite(value):
                 raise ValueError(f"`measure` must return a finite number, but returned {value}")
         except Exception as error:
-            raise self._failure(f"measuring {point.tolist()}", point, error) from error
+            raise self._failure(f"measuring {shown(point)}", point, error) from error
         self.measured.append((point, value))
         self._places.append(place)
         gain = self._sign * value * self._unit
@@ -238,7 +240,7 @@ class _Search:
 
     def _failure(self, what: str, point: Array | None, error: Exception) -> MeasurementError:
         return MeasurementError(
-            f"{what} failed after {len(self.measured)} measurements ({type(error).__name__}: {error}); they are in "
+            f"{what} failed after {len(self.measured)} measurements ({described(error)}); they are in "
             "`history` of this error, and can be passed on as `history`.",
             point,
             self.history(),
@@ -276,13 +278,13 @@ def _checked(history: History | None, space: Space) -> list[tuple[Array, float]]
     if history is None:
         return []
     if not isinstance(history, History):
-        raise InputTypeError(f"`history` must be a History(points, values), but got {history!r}.")
+        raise InputTypeError(f"`history` must be a History(points, values), but got {shown(history)}.")
     points, values = as_points(history.points, space.dim)[0], as_finite(history.values, "history.values")
     if values.shape != (len(points),):
         raise InputError(f"`history` must have one value for each of its {len(points)} points.")
     inside = np.asarray(space.contains(points, tol=space._tolerance))
     if not inside.all():
-        raise InputError(f"`history` must have points of {space!r}, but has {points[~inside][0].tolist()}.")
+        raise InputError(f"`history` must have points of {shown(space)}, but has {shown(points[~inside][0])}.")
     return list(zip(points, values.tolist(), strict=True))
 
 

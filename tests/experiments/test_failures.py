@@ -40,6 +40,14 @@ class Raises(Base):
             raise LocalError("too", "hot")  # line 22
         return np.zeros(2)
 
+class MuteError(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+class Mute(Base):
+    def ask(self):
+        raise MuteError
+
 class Exits(Base):
     def ask(self):
         raise SystemExit(0)
@@ -107,6 +115,12 @@ def test_the_error_survives_pickling_and_a_run_that_exits_fails(write):
     assert str(again) == str(caught.value)
     assert str(again).startswith("Exits on Cone, horizon 5, seed 0: SystemExit: 0 (")
     assert again.__notes__ == caught.value.__notes__
+
+
+def test_an_error_without_a_text_is_named_by_its_kind(write):
+    with pytest.raises(RunError, match="Mute on Cone, horizon 5, seed 0: MuteError: its text cannot") as caught:
+        play(list(read(write("Mute")).tasks())[:1])
+    assert "in ask" in caught.value.__notes__[0]
 
 
 @pytest.mark.filterwarnings("ignore")  # the cluster's own, about ports and sockets

@@ -255,6 +255,9 @@ TOP = [
     ('horizons = [5]\nseeds = "ten"\n', 2, f'`seeds` {SEEDS}, but got "ten".'),
     ("horizons = [5]\nseeds = 2.5\n", 2, f"`seeds` {SEEDS}, but got 2.5."),
     ("horizons = [5]\nname = 3\n", 2, "`name` must be a valid string, but got 3"),
+    (f"horizons = [5]\nname = {[1] * 100_000}\n", 2, "`name` must be a valid string, but got [1, 1, "),
+    (f"horizons = [0x{'f' * 5000}]\n", 1, "`horizons[0]` must be "),
+    (f"horizons = [5]\nseeds = 0x{'f' * 5000}\n", 2, f"`seeds` {SEEDS}, but got about 10^6020.6."),
 ]
 
 
@@ -298,6 +301,12 @@ INSIDE = [
      "Ball is a space, not a group"),
     (problem('class = "Cone"\n' + SPACE + "peak = [0, nan]\n"), 6, "numbers must be finite, but got nan"),
     (problem('class = "Cone"\n' + SPACE + "peak = 1979-05-27\n"), 6, "dates and times are no values"),
+    (problem('class = "Cone"\n' + SPACE + "peak = [0, 9_223_372_036_854_775_808]\n"), 6,
+     "integers must lie within +-9,223,372,036,854,775,807, but got 9223372036854775808."),
+    (problem('class = "Cone"\n' + SPACE + f"peak = [0, 0o{'7' * 9000}]\n"), 6,
+     "integers must lie within +-9,223,372,036,854,775,807, but got about 10^8127.8."),
+    (problem('class = "Cone"\n' + SPACE + f"peak = {[0.5] * 100_000}\n"), 6, "problem Cone: `peak` must have shape"),
+    (problem(f'class = "{"x" * 100_000}"\n' + SPACE), 4, "unknown problem 'xxx"),
     (problem('class = "Cone"\n' + SPACE + "peak = " + "[" * 200 + "]" * 200 + "\n"), 6, "values must be nested"),
     (problem('class = "no_such_module:Cone"\n'), 4, "cannot import 'no_such_module'"),
     (problem('name = "x"\n' + SPACE), 3, "missing key 'class' of [[problem]]"),
@@ -339,6 +348,19 @@ def test_mistakes_inside_are_reported(write, file, line, text):
     assert len(found[0][1]) < 400
 
 
+def test_an_error_without_a_text_is_reported_by_its_kind(write, tmp_path):
+    code = "class MuteError(Exception):\n    def __str__(self):\n        raise RuntimeError\n"
+    (tmp_path / "mute_space.py").write_text(
+        code + "import orbandit\nclass Mute(orbandit.spaces.Space):\n"
+        "    def __new__(cls):\n        raise MuteError\n    dim = volume = diameter = bounds = None\n"
+        "    _excess = _sample = _project = _support = _farthest = _halfspaces = None\n"
+    )
+    file = problem('class = "Cone"\npeak = [0, 0]\nspace = { class = "mute_space:Mute" }\n')
+    assert mistakes_of(write(file)) == [
+        (6, "space Mute: MuteError: its text cannot be made, which raised RuntimeError")
+    ]
+
+
 def test_a_list_that_was_meant_as_a_value_gets_a_hint(write):
     [(_, text)] = mistakes_of(write(agent(MESH + "reward_range = [0.0]\n")))
     assert text.endswith("A list makes a grid of values; wrap a value that is a list in one more.")
@@ -374,6 +396,18 @@ def test_several_mistakes_are_reported_together(write):
         (b"a = '''\nnever\nclosed", 3),
         (b"a = 1\nb = '\xff'\n", 2),
         (b"a = " + b"[" * 100_000, 1),
+        (
+            b"a = 1\n# "
+            + b"9" * 5001
+            + b"\nb = '"
+            + b"9" * 5001
+            + b"'\nc = 0."
+            + b"9" * 5001
+            + b"\nd = -"
+            + b"9" * 5001,
+            5,
+        ),
+        (b"a = [\n1,\n" + b"1_0" * 2501 + b"]", 3),
     ],
 )
 def test_what_is_no_toml_is_refused_with_its_line(tmp_path, raw, line):

@@ -10,7 +10,7 @@ from typing import Any, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, as_tolerance, frozen
+from orbandit._checks import Array, as_count, as_finite, as_seed, as_tolerance, frozen, shown
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 
 FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, seal"
@@ -84,7 +84,7 @@ class FinishedRun:
             "problem": _name(self.problem, "problem"),
             "agent": _name(self.agent, "agent"),
             "horizon": as_count(self.horizon, "horizon"),
-            "seed": as_count(self.seed, "seed", minimum=0),
+            "seed": as_seed(self.seed),
             "parameters": json.loads(text),
             "regret": frozen(as_finite(self.regret, "regret")),
             "seconds": as_tolerance(self.seconds, "seconds") + 0.0,  # SQLite keeps no -0.0
@@ -149,7 +149,7 @@ class FinishedRun:
 def canonical(value: Any, name: str) -> str:
     """Return a dictionary as JSON that depends on nothing but its content."""
     if not isinstance(value, dict):
-        raise InputTypeError(f"`{name}` must be a dictionary, but got {value!r}.")
+        raise InputTypeError(f"`{name}` must be a dictionary, but got {shown(value)}.")
     try:
         _check_json(value, name)
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -174,7 +174,7 @@ def _check_json(value: Any, name: str) -> None:
             raise InputError(f"`{name}` must be finite, but got {value}; write None or a string instead.")
     elif value is not None and not isinstance(value, int | str):
         raise InputTypeError(
-            f"`{name}` must be a value that JSON knows, but got {value!r} of type {type(value).__name__}; "
+            f"`{name}` must be a value that JSON knows, but got {shown(value)} of type {type(value).__name__}; "
             "convert it, an array with .tolist(), say."
         )
 

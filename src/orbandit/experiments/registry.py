@@ -27,7 +27,7 @@ from typing import Any, Literal, Self, Union, get_args, get_origin
 import numpy.typing as npt
 
 from orbandit import agents, groups, problems, spaces
-from orbandit._checks import as_count, unknown_name
+from orbandit._checks import as_count, described, unknown_name
 from orbandit.agents.listed import ListedAgent
 from orbandit.errors import InputError, OrbanditError, SpecError
 from orbandit.experiments.toml_lines import KeyPath, Mistake, nearest, shown, unknown_key
@@ -162,7 +162,7 @@ def construct(kind: str, table: object, path: KeyPath, folder: Path | None, mist
     try:
         made = call(entry, values)
         if not isinstance(made, BASES[kind]):
-            raise InputError(f"`class` must make a {BASES[kind].__name__}, but made {made!r}.")
+            raise InputError(f"`class` must make a {BASES[kind].__name__}, but made {shown(made)}.")
         return made
     except Exception as error:  # a class of the user's own may raise anything
         mistakes.append(Mistake(blamed(error, table, path), f"{kind} {entry.short}: {said(error)}"))
@@ -212,12 +212,12 @@ def call(entry: Entry, values: Mapping[str, Any]) -> Any:
 
 def said(error: Exception) -> str:
     """Return the message of an error, with its kind if it is not this package's."""
-    return str(error) if isinstance(error, OrbanditError) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, OrbanditError) else described(error)
 
 
 def blamed(error: Exception, table: Mapping[str, Any], path: KeyPath) -> KeyPath:
     """Return the path of the first key that the message quotes or calls unknown, or that of the table."""
-    text = str(error)
+    text = said(error)
     named = [word for word in re.findall(r"(?:`|unknown )(\w+)", text) if word in table]
     if named[:1] == ["space"] and "group" in table and "group" in text:
         named = ["group"]  # the two do not fit, and the group is what is changed
@@ -311,7 +311,7 @@ def _hard_instance(*args: Any, instance: int, **kwargs: Any) -> problems.Problem
 def _own(kind: str, name: str, folder: Path | None) -> Callable[..., Any]:
     made = imported(name, folder)
     if not isinstance(made, type):
-        raise InputError(f"{name!r} must be a class, but is {made!r}.")
+        raise InputError(f"{name!r} must be a class, but is {shown(made)}.")
     if kind == "agent" and issubclass(made, ListedAgent):
         raise InputError(f"{name!r} plays indices 0, 1, ..., not points of a space.")
     if kind == "agent" and not (hasattr(made, "ask") and hasattr(made, "tell")):

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orbandit._checks import as_count, unknown_name
+from orbandit._checks import as_count, described, unknown_name
 from orbandit.errors import InputError, RunError, StoreError
 from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
@@ -102,7 +102,7 @@ def run(
 
 def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
     """Return the number of workers that `run` starts; arguments that it does not take are refused."""
-    if engine not in SECONDS:
+    if not isinstance(engine, str) or engine not in SECONDS:
         raise unknown_name("engine", engine, tuple(SECONDS))
     if scheduler is not None and (engine != "dask" or jobs is not None):
         raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
@@ -179,7 +179,7 @@ def _failure(task: Task, error: BaseException) -> RunError:
     place = traceback.extract_tb(error.__traceback__)[-1]
     failure = RunError(
         f"{task.agent} on {task.problem}, horizon {task.horizon:,}, seed {task.seed}: "
-        f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno})"
+        f"{described(error)} ({place.filename}, line {place.lineno})"
     )
     failure.add_note("".join(traceback.format_exception(error)))
     return failure

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count
+from orbandit._checks import Array, as_count, as_seed, shown
 from orbandit.agents import Agent
 from orbandit.agents.listed import ListedAgent
 from orbandit.errors import InputError, InputTypeError
@@ -25,6 +25,9 @@ from orbandit.problems import Bernoulli, Problem
 
 CHUNK = 65_536
 """Rounds played at a time by a compiled loop: the draws of a chunk stay in the cache."""
+
+MAX_SEEDS = 1_000_000
+"""Most runs of one call."""
 
 PER_DECADE = 20
 """Checkpoints in each factor of ten, unless others are wanted."""
@@ -89,7 +92,7 @@ def simulate(
     horizon : int
         Number of rounds.
     seeds : int or sequence of int
-        A number of runs, or the seed of each.
+        A number of runs, at most 1,000,000, or the seed of each.
     jobs : int, optional
         Number of threads, by default one for each processor, or one if rewards are not Bernoulli: loops that are not
         compiled only get in each other's way. It changes no number but the time.
@@ -115,18 +118,18 @@ def simulate(
     """
     rounds = as_count(horizon, "horizon")
     if not callable(agent):
-        raise InputTypeError(f"`agent` must be a class or a callable (problem, horizon, seed), but got {agent!r}.")
+        raise InputTypeError(f"`agent` must be a class or a callable (problem, horizon, seed), but got {shown(agent)}.")
     if not (hasattr(problem, "mean") and hasattr(problem, "optimum")):
         raise InputTypeError(
-            f"`problem` must have a mean and an optimum, as those of ob.problems, but got {problem!r}."
+            f"`problem` must have a mean and an optimum, as those of ob.problems, but got {shown(problem)}."
         )
     if not isinstance(agent, type) and (options or not use_group):
         given = ", ".join([*options, *([] if use_group else ["use_group"])])
-        raise InputError(f"`{given}` is for agents given as a class, but {agent!r} makes its own.")
+        raise InputError(f"`{given}` is for agents given as a class, but {shown(agent)} makes its own.")
     if isinstance(seeds, Iterable):
-        entropies = [as_count(seed, "seeds", minimum=0) for seed in seeds]
+        entropies = [as_seed(seed, "seeds") for seed in seeds]
     else:
-        entropies = list(range(as_count(seeds, "seeds")))
+        entropies = list(range(as_count(seeds, "seeds", maximum=MAX_SEEDS)))
     if not entropies:
         raise InputError("`seeds` must name at least one run, but got none.")
     compiled = isinstance(getattr(problem, "noise", None), Bernoulli)

@@ -21,6 +21,7 @@ from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 
+from orbandit._checks import shown
 from orbandit.errors import InputError, InputTypeError, MissingExtraError, StoreError
 from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, run_key, seal
 from orbandit.experiments.one_step import in_one_step
@@ -139,7 +140,7 @@ class Store:
         given = list(runs)
         for run in given:
             if not isinstance(run, FinishedRun):
-                raise InputTypeError(f"`runs` must be of type FinishedRun, but got {run!r}.")
+                raise InputTypeError(f"`runs` must be of type FinishedRun, but got {shown(run)}.")
         if not self._write:
             raise StoreError(f"{self.path} is open for reading; open it with write=True.")
         rows = [run.row() for run in given]

@@ -8,12 +8,14 @@ import difflib
 import json
 import math
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from orbandit._checks import shown as quoted
 from orbandit._checks import unknown_name
 from orbandit.errors import SpecError
 
@@ -28,10 +30,13 @@ STRING = re.compile(
     r"|'[^'\n]*'",
     re.DOTALL,
 )
+LONG_INTEGER = re.compile(rf"#[^\n]*|{STRING.pattern}|(?P<digits>(?<![\w.])[0-9][0-9_]{{500,}}(?![\w.]))", re.DOTALL)
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 DOT = re.compile(r"[ \t]*\.[ \t]*")
 SCALAR = re.compile(r"[^,\]}\n#]*")
 
+LARGEST_INTEGER = 2**63 - 1
+"""As TOML has it, which promises 64 bits."""
 DEEPEST = 50
 """Most keys that lead to a value."""
 MOST_NAMES = 8
@@ -63,9 +68,19 @@ def load(path: Path) -> tuple[dict[str, Any], "Lines"]:
         where = re.search(r" \(at (line (\d+), column \d+|end of document)\)$", str(error))
         line = int(where[2]) if where and where[2] else raw.count(b"\n") + 1
         message = f"this is not TOML: {error}."
+    except ValueError:  # the one thing that `tomllib` leaves to Python
+        line, message = _line_of_long_integer(text), f"integers must lie within +-{LARGEST_INTEGER:,}."
     except RecursionError:
         line, message = 1, "the file is nested too deeply."
     raise SpecError(f"{path}, line {line}: {message}")
+
+
+def _line_of_long_integer(text: str) -> int:
+    """Return the line of the first integer that is too long for Python to read."""
+    for token in LONG_INTEGER.finditer(text):
+        if token["digits"] and len(token["digits"].replace("_", "")) > sys.get_int_max_str_digits():
+            return text.count("\n", 0, token.start()) + 1
+    return 1
 
 
 def located(path: Path, lines: "Lines", mistakes: Iterable[Mistake]) -> SpecError:
@@ -76,7 +91,7 @@ def located(path: Path, lines: "Lines", mistakes: Iterable[Mistake]) -> SpecErro
 
 
 def odd_values(value: object, path: KeyPath) -> Iterator[Mistake]:
-    """Yield the values of TOML that no parameter can take: dates, infinity, NaN, and what is nested without end."""
+    """Yield the values of TOML that no parameter can take: dates, infinity, NaN, huge integers and deep nests."""
     if len(path) > DEEPEST:
         yield Mistake(path, f"values must be nested at most {DEEPEST} deep.")
     elif isinstance(value, Mapping | list):
@@ -84,14 +99,15 @@ def odd_values(value: object, path: KeyPath) -> Iterator[Mistake]:
             yield from odd_values(item, (*path, key))
     elif isinstance(value, float) and not math.isfinite(value):
         yield Mistake(path, f"numbers must be finite, but got {value}.")
+    elif isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        yield Mistake(path, f"integers must lie within +-{LARGEST_INTEGER:,}, but got {quoted(value)}.")
     elif not isinstance(value, bool | int | float | str):
         yield Mistake(path, f"dates and times are no values of parameters, but got {value}.")
 
 
 def unknown_key(key: str, owner: str, known: Mapping[str, Any] | list[str]) -> str:
     """Return what to say of a key that nothing has."""
-    text = str(unknown_name("key", key, known))
-    return text.replace(f"{key!r}.", f"{key!r} of {owner}.", 1)
+    return str(unknown_name("key", key, known, owner=owner))
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
@@ -105,8 +121,8 @@ def shown(value: Any) -> str:
     """Return a value as it is written in a table, shortened."""
     try:
         text = "none" if value is None else json.dumps(value)
-    except TypeError:
-        text = repr(value)
+    except (TypeError, ValueError):  # no value of JSON, or an integer that is too long to be written
+        text = quoted(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

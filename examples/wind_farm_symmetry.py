@@ -12,7 +12,7 @@ import orbandit as ob
 def main() -> None:
     """Scramble a layout beyond recognition, and recognise it."""
     rng = np.random.default_rng(1)
-    site = ob.spaces.Product(*[ob.spaces.Ball(2, radius=1300.0)] * 8)
+    site = ob.spaces.Ball(2, radius=919.0) ** 8
     group = ob.groups.Joint(
         ob.groups.BlockPermutation(8, 2),  # turbines are alike
         ob.groups.Diagonal(ob.groups.Dihedral(16), 8),  # one turn moves them all

@@ -7,7 +7,7 @@ import orbandit as ob
 from cases import G, S, rotation
 
 disk, square = S.Ball(2), S.Box(-1, 1, dim=2)
-disks = S.Product(*[disk] * 3)
+disks = disk**3
 
 YES = [
     (S.Box(0, 1, dim=3), G.Symmetric(3)),

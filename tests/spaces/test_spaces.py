@@ -332,6 +332,59 @@ def test_bad_spaces_are_refused(make, message):
     assert isinstance(caught.value, ValueError)
 
 
+def test_powers_are_products_of_copies():
+    power, product = S.Simplex(3) ** 4, S.Product(*[S.Simplex(3)] * 4)
+    assert isinstance(power, S.Product)
+    assert repr(power) == repr(product)
+    np.testing.assert_array_equal(power.sample(5, 0), product.sample(5, 0))
+    assert len((power**2).parts) == 8
+    for bad in (2.0, "2", True, None):
+        with pytest.raises(InputTypeError, match="`copies` must be an integer"):
+            S.Ball(2) ** bad
+
+
+def test_masked_points_are_refused_with_the_remedy():
+    mask = [[False, False], [True, False]]
+    rows = np.ma.array([[0.1, 0.2], [99.0, 0.4]], mask=mask)
+    box = S.Box(0, 1, dim=2)
+    for given in (rows, list(rows), [[0.1, 0.2], rows[1]], rows[1]):
+        with pytest.raises(
+            InputError, match=r"`points` must have no masked entries.*drop those rows.*`\.filled\(\.\.\.\)`"
+        ):
+            box.contains(given)
+    with pytest.raises(InputError, match="`low` must have no masked entries"):
+        S.Box(np.ma.masked, 1, dim=2)
+    assert box.contains(np.ma.array([0.1, 0.2], mask=False))
+
+
+def test_messages_quote_the_first_entries_only():
+    many = S.Box(0, 1, dim=50_000)
+    calls = [
+        lambda: ob.groups.Symmetric(2).preserves(many),
+        lambda: ob.groups.Symmetric(2).preserves([0.5] * 100_000),
+        lambda: ob.groups.Permutation([*range(49_999), 0]),
+        lambda: ob.groups.Matrix(np.full((500, 500), 0.1)),
+        lambda: S.Box(0, 1, dim=[1] * 100_000),
+        lambda: S.Ball([0.5] * 100_000),
+        lambda: S.Ball(2, radius=np.ones(100_000)),
+        lambda: S.Polytope.regular("x" * 100_000),
+        lambda: ob.agents.HOO(S.Box(0, 1, dim=2), reward_range=[0.5] * 100_000),
+    ]
+    for call in calls:
+        with pytest.raises(ob.errors.OrbanditError) as caught:
+            call()
+        assert len(str(caught.value)) < 1000
+
+
+def test_values_without_a_repr_are_refused_like_others():
+    class Mute:
+        def __repr__(self):
+            raise RuntimeError("no words")
+
+    with pytest.raises(InputTypeError, match="made of spaces, but got <Mute without a repr>"):
+        S.Product(S.Ball(2), Mute())
+
+
 def test_wrong_types_are_refused():
     with pytest.raises(InputTypeError, match="made of spaces, but got 2"):
         S.Product(S.Ball(2), 2)

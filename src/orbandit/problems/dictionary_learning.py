@@ -22,7 +22,7 @@ from orbandit.errors import InputError, InputTypeError, MissingExtraError
 from orbandit.groups import SignedBlockPermutation
 from orbandit.problems.base import Problem
 from orbandit.problems.noise import Noise
-from orbandit.spaces import Ball, Product
+from orbandit.spaces import Ball
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 
@@ -131,7 +131,7 @@ class DictionaryLearning(Problem):
         p = self._patches.shape[1]
         shares = np.linalg.eigvalsh(self._patches.T @ self._patches / len(self._patches))[::-1]
         lipschitz = STEEPEST * math.sqrt(shares[0] * shares[: self._atoms].sum())
-        super().__init__(Product(*[Ball(p)] * self._atoms), SignedBlockPermutation(self._atoms, p), lipschitz, noise)
+        super().__init__(Ball(p) ** self._atoms, SignedBlockPermutation(self._atoms, p), lipschitz, noise)
 
     def __repr__(self) -> str:
         rest = f", batch={self._batch}" if self.noise is None else f", noise={self.noise!r}"

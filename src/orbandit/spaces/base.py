@@ -4,6 +4,7 @@ Public methods check their input once and call the private hooks, which see clea
 """
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from orbandit._checks import (
 from orbandit._recipes import Recipe
 from orbandit.errors import InputError
 
+if TYPE_CHECKING:
+    from orbandit.spaces.product import Product
+
 BoolArray = npt.NDArray[np.bool_]
 
 Classes = npt.NDArray[np.intp]
@@ -35,6 +39,22 @@ class Space(Recipe, ABC):
     the answer drops the batch axis. The private hooks are the protocol between this package's layers: groups and
     meshes ask for half-spaces, round parts and the frame, and a new space must answer.
     """
+
+    def __pow__(self, copies: int) -> "Product":
+        """Return the `Product` of several copies of this space, for as many units of one kind.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> layouts = ob.spaces.Ball(2, radius=919.0) ** 8  # eight turbines on a disk
+        >>> layouts.dim, len(layouts.parts)
+        (16, 8)
+        """
+        from orbandit.spaces.product import Product  # which is a space itself
+
+        many = as_dim(copies, "copies")
+        as_dim(many * self.dim, "copies * space.dim")
+        return Product(*[self] * many)
 
     @property
     @abstractmethod

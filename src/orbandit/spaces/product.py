@@ -17,15 +17,18 @@ class Product(Space):
     Parameters
     ----------
     *parts : Space
-        At least one; nested products are flattened.
+        At least one; nested products are flattened. `space ** m` is the product of m copies.
 
     Examples
     --------
     >>> import orbandit as ob
-    >>> site = ob.spaces.Ball(2, radius=1300.0)
-    >>> farm = ob.spaces.Product(*[site] * 8)
-    >>> farm.dim, round(farm.diameter, 1)
-    (16, 7353.9)
+    >>> site, height = ob.spaces.Ball(2, radius=919.0), ob.spaces.Box(80.0, 120.0, dim=1)
+    >>> turbine = ob.spaces.Product(site, height)
+    >>> turbine.dim, round(turbine.diameter, 1)
+    (3, 1838.4)
+    >>> farm = site**8  # the product of eight copies
+    >>> farm.dim, len(farm.parts)
+    (16, 8)
     """
 
     def __init__(self, *parts: Space) -> None:

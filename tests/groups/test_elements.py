@@ -236,6 +236,19 @@ def test_act_follows_the_shapes_of_its_arguments_and_the_centre():
     np.testing.assert_allclose(group.act(elements, group.center), [group.center] * 8, atol=1e-15)
 
 
+def test_act_on_pairs_applies_each_element_to_its_own_point():
+    group = G.Joint(G.BlockPermutation(3, 2), G.Diagonal(G.Dihedral(4), 3)).centered(np.tile([1.0, 2.0], 3))
+    elements, points = group.random(20, 0), np.random.default_rng(0).random((20, 6))
+    expected = [group.center + g @ (x - group.center) for g, x in zip(elements, points, strict=True)]
+    np.testing.assert_allclose(group.act(elements, points, paired=True), expected, atol=1e-14)
+    np.testing.assert_allclose(group.act(elements[3], points[3], paired=True), expected[3], atol=1e-14)
+    assert group.act(elements[:0], points[:0], paired=True).shape == (0, 6)
+    some = (elements, points[:19]), (elements[0], points), (elements, points[0]), (elements[:1], points[0])
+    for wrong in some:
+        with pytest.raises(ob.errors.InputError, match=r"must be as many, but got shapes \(.*leave `paired` out"):
+            group.act(*wrong, paired=True)
+
+
 @pytest.mark.parametrize("name", ["E7", "E8", "S20", "eight turbines"])
 def test_too_many_elements_are_refused_with_the_limit(name):
     with pytest.raises(ob.errors.GroupTooLargeError, match="`limit`=100000"):

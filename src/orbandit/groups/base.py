@@ -114,7 +114,7 @@ class Group(Recipe, ABC):
         check_room("the elements", int(self.order), self.dim, self.dim)
         return self._elements()
 
-    def act(self, elements: npt.ArrayLike, points: npt.ArrayLike) -> Array:
+    def act(self, elements: npt.ArrayLike, points: npt.ArrayLike, *, paired: bool = False) -> Array:
         """Apply elements to points, about the centre.
 
         Parameters
@@ -122,11 +122,26 @@ class Group(Recipe, ABC):
         elements : (k, dim, dim) or (dim, dim) array
             Orthogonal matrices, as `elements`, `random` and `generators` give them.
         points : (m, dim) or (dim,) array
+        paired : bool
+            Whether the first element moves the first point only, the second the second, and so on; there must be as
+            many of both.
 
         Returns
         -------
         (k, m, dim) array
-            Without the axes of a single element or point.
+            Each element applied to each point; (k, dim) if they are paired. Without the axes of a single element or
+            point.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> quarter_turns = ob.groups.Cyclic(4)
+        >>> elements, points = quarter_turns.elements()[:2], [[1.0, 0.0], [0.0, 2.0]]
+        >>> quarter_turns.act(elements, points).shape
+        (2, 2, 2)
+        >>> quarter_turns.act(elements, points, paired=True).round(12) + 0.0
+        array([[ 1.,  0.],
+               [-2.,  0.]])
         """
         matrices = as_finite(elements, "elements")
         if matrices.ndim not in (2, 3) or matrices.shape[-2:] != (self.dim, self.dim):
@@ -135,6 +150,16 @@ class Group(Recipe, ABC):
                 f"but got shape {matrices.shape}."
             )
         batch, single = as_points(points, self.dim)
+        if paired:
+            shape = (self.dim,) if single else batch.shape
+            if matrices.shape[:-1] != shape:
+                raise InputError(
+                    f"paired `elements` and `points` must be as many, but got shapes {matrices.shape} and {shape}; "
+                    "leave `paired` out to apply each element to each point."
+                )
+            return np.asarray(
+                np.einsum("...ij,...j->...i", matrices, batch.reshape(shape) - self._center) + self._center
+            )
         images = (batch - self._center) @ np.swapaxes(matrices, -1, -2) + self._center
         return images[..., 0, :] if single else images
 

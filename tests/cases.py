@@ -95,6 +95,7 @@ INFINITE = {
     "O(2) on 5": lambda: G.Orthogonal(2, 5),
     "diagonal O(2)": lambda: G.Diagonal(G.Orthogonal(2, 2), 2),
     "product with O(2)": lambda: G.Product(G.Orthogonal(2, 3), G.Symmetric(2)),
+    "points in space": lambda: G.Joint(G.Diagonal(G.Orthogonal(3, 1), 4), G.BlockPermutation(4, 3)),
     "joint with O(2)": lambda: G.Joint(
         G.Orthogonal(2, 2), G.Matrix(np.kron(np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])))
     ),

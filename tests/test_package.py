@@ -38,6 +38,7 @@ SHOWN = {  # what each example must print
         "lipschitz = 0.462: as claimed",
         "<Runs of OrbitTree",
     ],
+    "points_in_space.py": ["has order inf", "same representatives: True", "four points, with the group: 1.6"],
     "tune_a_simulator.py": ["out of licences; 699 measurements kept", "average of all 1500 measurements"],
     "with_and_without.py": ["knowing D5: <Runs of UniformMesh: 8 seeds", "ratio: 0.6"],
     "wind_farm.py": ["best layout 0.9873", "ratio: 0.", "pictures: "],

@@ -1,7 +1,7 @@
 """fold, distance and domain against brute force over all elements, on random points, near and on the walls."""
 
 import math
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -343,3 +343,17 @@ def test_folding_leaves_the_argument_alone():
         folded = make().fold(points)
         folded += 1.0
         np.testing.assert_array_equal(points, before, err_msg=name)
+
+
+def test_points_in_space_are_compared_over_all_swaps_and_rotations():
+    """The distance is the least Procrustes residual over the permutations."""
+    group = G.Joint(G.Diagonal(G.Orthogonal(3, 1), 5), G.BlockPermutation(5, 3))
+    assert group.order == math.inf
+    assert group.preserves(ob.spaces.Ball(3) ** 5)
+    assert not group.preserves(ob.spaces.Box(-1, 1, dim=3) ** 5)
+    a, b = (ob.spaces.Ball(3) ** 5).sample(2, 0)
+    cloud, other = a.reshape(5, 3), b.reshape(5, 3)
+    gaps = [naive.orthogonal_distance(cloud[list(order)].T, other.T) for order in permutations(range(5))]
+    assert abs(group.distance(a, b) - min(gaps)) < 1e-9
+    with pytest.raises(ob.errors.NoDomainError, match="no known fundamental domain"):
+        group.domain()

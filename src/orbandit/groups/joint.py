@@ -54,6 +54,13 @@ class Joint(Group):
     >>> farm = ob.groups.Joint(turbines, layout)
     >>> farm.order, len(farm.domain().normals)
     (1290240, 9)
+
+    Five points in space that may be rotated and mirrored as a whole, and exchanged; the infinite group goes first:
+
+    >>> rotations = ob.groups.Diagonal(ob.groups.Orthogonal(3, 1), 5)
+    >>> cloud = ob.groups.Joint(rotations, ob.groups.BlockPermutation(5, 3))
+    >>> cloud.order, cloud.preserves(ob.spaces.Ball(3) ** 5)
+    (inf, True)
     """
 
     def __init__(self, a: Group, b: Group) -> None:

@@ -77,7 +77,7 @@ def maximize(
     group : Group, optional
         What leaves the function alone; `check_symmetry` measures whether that is so.
     budget : int
-        Number of measurements to make.
+        Number of measurements that this call makes, besides those of `history`.
     lipschitz : float, optional
         The Lipschitz constant of the mean, if it is known. Otherwise `OrbitGP` and `OrbitTree` learn it, other agents
         are told that the whole range of values may be crossed over half the diameter of the space, and all work in
@@ -88,7 +88,8 @@ def maximize(
         default `OrbitGP` below 3,000 measurements, history included, and `OrbitTree` from there on, since its choices
         take microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no kernel.
     history : History, optional
-        Measurements made before, as another call returned them or an error carried them.
+        Measurements made before, as another call returned them or an error carried them; they do not count against
+        `budget`.
     seed : int, SeedSequence or Generator, optional
         The source of the agent's randomness.
     progress : bool, optional
@@ -131,6 +132,8 @@ def minimize(
     progress: bool | None = None,
 ) -> Best:
     """Find a point where a noisy function is smallest on average; as `maximize`, for a loss.
+
+    `budget` measurements are made here too, besides those of `history`.
 
     Examples
     --------

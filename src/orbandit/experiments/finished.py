@@ -10,7 +10,7 @@ from typing import Any, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_finite, as_seed, as_tolerance, frozen, shown
+from orbandit._checks import Array, as_count, as_finite, as_tolerance, frozen, shown
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 
 FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, seal"
@@ -84,15 +84,12 @@ class FinishedRun:
             "problem": _name(self.problem, "problem"),
             "agent": _name(self.agent, "agent"),
             "horizon": as_count(self.horizon, "horizon"),
-            "seed": as_seed(self.seed),
+            "seed": as_count(self.seed, "seed", minimum=0),
             "parameters": json.loads(text),
             "regret": frozen(as_finite(self.regret, "regret")),
             "seconds": as_tolerance(self.seconds, "seconds") + 0.0,  # SQLite keeps no -0.0
             "plays": frozen(as_finite(self.plays, "plays")),
         }
-        for name in ("horizon", "seed"):
-            if clean[name] >= 2**63:
-                raise InputError(f"`{name} < 2**63` must hold, but got {name}={clean[name]}; choose a smaller one.")
         rounds = np.array(self.checkpoints)
         if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or not rounds.size:
             raise InputError(
@@ -101,7 +98,7 @@ class FinishedRun:
         if rounds[0] < 1 or rounds[-1] > clean["horizon"] or (rounds[1:] <= rounds[:-1]).any():
             raise InputError(
                 f"`checkpoints` must increase from at least 1 to at most the horizon, {clean['horizon']}, "
-                f"but got {rounds}."
+                f"but got {shown(rounds)}."
             )
         if clean["regret"].shape != rounds.shape:
             raise InputError(

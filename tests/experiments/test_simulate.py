@@ -237,3 +237,10 @@ def test_wrong_means_and_ranges_are_refused():
     with pytest.raises(InputTypeError, match="problem"):
         ob.simulate(ob.agents.UniformMesh, "cone", 100)
     assert len(ob.simulate(ob.agents.UniformMesh, CONE, 100, seeds=np.arange(3)).regret) == 3
+
+
+def test_more_runs_than_fit_are_refused():
+    cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=1), None, [0.3])
+    for seeds in (1_000_001, 10**18, 10**400):
+        with pytest.raises(InputError, match="`seeds <= 1,000,000` must hold"):
+            ob.simulate(ob.agents.OrbitTree, cone, 10, seeds=seeds)

@@ -8,6 +8,7 @@ import pytest
 
 import orbandit as ob
 from cases import G, S
+from orbandit.errors import InputError, InputTypeError
 from orbandit.groups.check import describe
 from orbandit.groups.evidence import Evidence
 
@@ -304,3 +305,14 @@ def test_bad_input_is_refused():
 )
 def test_generators_in_words(matrix, words):
     assert describe(matrix).startswith(words)
+
+
+def test_masked_values_and_more_measurements_than_fit_are_refused():
+    space, group = ob.spaces.Box(0, 1, dim=2), ob.groups.Symmetric(2)
+    with pytest.raises(InputError, match="must have no masked entries"):
+        ob.check_symmetry(lambda x: np.ma.masked, space, group)
+    with pytest.raises(InputTypeError, match=r"must return a number, but gave about 10\^400"):
+        ob.check_symmetry(lambda x: 10**400, space, group)
+    for settings in ({"points": 10**18}, {"repeats": 10**18}):
+        with pytest.raises(InputError, match=r"would be an array of shape \(2, .*1000000000000000000"):
+            ob.check_symmetry(lambda x: 1.0, space, group, **settings)

@@ -174,3 +174,24 @@ def test_climbers_find_the_peak_and_the_steepest_slope():
     _, found = climb(length, SQUARE, SQUARE.sample(8, 0), np.random.default_rng(0))
     # exp(-20 r^2) is steepest at r = 1 / sqrt 40, with slope sqrt(40 / e); the other bump adds little there.
     assert found.max() == pytest.approx(np.sqrt(40 / np.e), rel=0.02)
+
+
+def test_masked_means_are_refused():
+    def means(points):
+        return np.ma.array(np.full(len(points), 0.5), mask=points[:, 0] > 0.5)
+
+    problem = ob.problems.Function(means, ob.spaces.Box(0, 1, dim=2), lipschitz=1.0, optimizer=[0.1, 0.2])
+    np.testing.assert_array_equal(problem.mean([[0.1, 0.2], [0.3, 0.4]]), [0.5, 0.5])
+    with pytest.raises(InputError, match="mean` must have no masked entries"):
+        problem.mean([[0.1, 0.2], [0.9, 0.4]])
+
+
+def test_masked_means_of_a_class_of_one_s_own_are_refused():
+    class Masked(ob.problems.Problem):
+        optimum, optimizer = 0.5, np.array([0.5])
+
+        def _mean(self, points):
+            return np.ma.array(points[:, 0], mask=True)
+
+    with pytest.raises(InputError, match="`mean` must have no masked entries"):
+        Masked(ob.spaces.Box(0, 1, dim=1), None, 1.0, ob.problems.Bernoulli()).mean([[0.5]])

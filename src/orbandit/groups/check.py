@@ -30,7 +30,17 @@ from typing import final
 
 import numpy as np
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_positive, shown
+from orbandit._checks import (
+    Array,
+    RandomLike,
+    as_count,
+    as_finite,
+    as_generator,
+    as_positive,
+    described,
+    refuse_masked,
+    shown,
+)
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups.base import Group
 from orbandit.groups.evidence import Evidence
@@ -266,8 +276,8 @@ def describe(matrix: Array) -> str:
         return ", then ".join(words) or "does nothing"
     if abs(np.trace(matrix) - (d - 2)) <= 1e-9 and np.allclose(matrix, matrix.T):
         normal = np.linalg.eigh(matrix)[1][:, 0]
-        return f"reflects in the plane with normal {(normal + 0.0).round(3).tolist()}"
-    return f"maps by the matrix {(matrix + 0.0).round(3).tolist()}"
+        return f"reflects in the plane with normal {shown((normal + 0.0).round(3))}"
+    return f"maps by the matrix {shown((matrix + 0.0).round(3))}"
 
 
 @final
@@ -389,15 +399,17 @@ class _Test:
     def _value(self, point: Array) -> float:
         """Measure at a point, and keep it."""
         try:
-            value = np.asarray(self._measure(point.copy()))
+            given = self._measure(point.copy())
+            refuse_masked(given, "measure")
+            value = np.asarray(given)
             if value.dtype.kind not in "biuf" or value.ndim != 0:
-                raise TypeError(f"`measure` must return a number, but gave {value.tolist()!r}")
+                raise TypeError(f"`measure` must return a number, but gave {shown(given)}")
             if not np.isfinite(value):
                 raise ValueError(f"`measure` must return a finite number, but gave {value}")
         except Exception as error:
             raise MeasurementError(
-                f"measuring {point.tolist()} failed after {len(self.values)} measurements ({type(error).__name__}: "
-                f"{error}); they are in `history` of this error, and a search can begin with them.",
+                f"measuring {shown(point)} failed after {len(self.values)} measurements ({described(error)}); "
+                f"they are in `history` of this error, and a search can begin with them.",
                 point,
                 self._history(),
             ) from error

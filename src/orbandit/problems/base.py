@@ -102,7 +102,7 @@ class Problem(ABC):
         """Return the mean reward of each point."""
         batch, single = as_points(points, self._space.dim)
         answer = self._mean(batch)
-        refuse_masked(answer, f"the mean of {type(self).__name__}")
+        refuse_masked(answer, "mean")
         means = np.asarray(answer)
         if means.shape != (len(batch),):
             raise InputError(

@@ -47,6 +47,9 @@ from orbandit.groups.evidence import Evidence
 from orbandit.history import History
 from orbandit.spaces import Space
 
+LARGEST_BUDGET = 1_000_000
+"""Most evaluations that may be asked for; there is room for all from the start."""
+
 FEWEST_POINTS = 16
 """Points that must be compared before invariance is clear."""
 
@@ -198,7 +201,7 @@ def check_symmetry(
     space, group
         Where and how the symmetry is claimed; the group must preserve the space.
     budget : int
-        Number of measurements at most. Without noise a wrong group takes some 10 to 60 of them and a right one 36; the
+        Number of measurements at most, up to 1,000,000. Without noise a wrong group takes some 10 to 60 of them and a right one 36; the
         default is enough for noise up to a third of the standard deviation of f over the space.
     tolerance : float
         Invariance is clear once an asymmetry of this share of the difference between unrelated points is excluded: its
@@ -237,7 +240,7 @@ def check_symmetry(
     >>> len(best.history) == report.evaluations + 20
     True
     """
-    budget = as_count(budget, "budget", minimum=2)
+    budget = as_count(budget, "budget", minimum=2, maximum=LARGEST_BUDGET)
     if not isinstance(group, Group):
         raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.")
     if not callable(measure):

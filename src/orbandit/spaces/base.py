@@ -13,6 +13,7 @@ from orbandit._checks import (
     Array,
     RandomLike,
     as_count,
+    as_dim,
     as_finite,
     as_generator,
     as_points,

@@ -57,7 +57,9 @@ AGENTS = {
     "OrbitGP S3": on(A.OrbitGP, CUBE, S3, noise=0.4, candidates=32),
     "OrbitGP shift": on(A.OrbitGP, CUBE, G.CyclicShift(3), lipschitz=None, kernel="matern52", candidates=32),
     "OrbitGP thompson": on(A.OrbitGP, S.Simplex(3), S3, acquisition="thompson", candidates=32),
-    "OrbitGP turbines": on(A.OrbitGP, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), candidates=32),
+    "OrbitGP turbines": on(
+        A.OrbitGP, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), lipschitz=1.0, candidates=32
+    ),
     "elimination": on(A.SideObservationElimination, S.Box(0.0, 1.0, dim=1)),
     "elimination S2": on(A.SideObservationElimination, SQUARE, G.Symmetric(2)),
 }

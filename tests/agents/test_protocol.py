@@ -307,7 +307,8 @@ def test_every_arm_learns_from_itself(name):
     if isinstance(agent, ob.agents.OrbitGP):
         play(agent, 10, 0)
         rows = range(len(agent._model.rewards))
-        assert [agent._nearest(agent._model.rewards.points[row]) for row in rows] == list(rows)
+        points = agent._units.leave(agent._model.rewards.points)
+        assert [agent._nearest(points[row]) for row in rows] == list(rows)
         return
     if agent._lists is not None:
         assert all(arm in agent._lists.of(arm) for arm in range(agent.n_arms))

@@ -19,7 +19,8 @@ def test_regret_is_what_asking_and_telling_gives(kind):
     horizon, seed = 3000, 5
     runs = ob.simulate(kind, CONE, horizon, seeds=[seed])
     own, noise = np.random.SeedSequence(seed).spawn(2)
-    agent, rng = kind(SPACE, GROUP, horizon=horizon, seed=own), np.random.default_rng(noise)
+    agent = kind(SPACE, GROUP, horizon=horizon, lipschitz=CONE.lipschitz, seed=own)
+    rng = np.random.default_rng(noise)
     gaps = []
     for _ in range(horizon):
         point = agent.ask()
@@ -53,7 +54,8 @@ def test_chunks_leave_no_trace():
 def asked(kind, horizon, seed):
     """The points that asking and telling gives with the streams of a run."""
     own, noise = np.random.SeedSequence(seed).spawn(2)
-    agent, rng = kind(SPACE, GROUP, horizon=horizon, seed=own), np.random.default_rng(noise)
+    agent = kind(SPACE, GROUP, horizon=horizon, lipschitz=CONE.lipschitz, seed=own)
+    rng = np.random.default_rng(noise)
     points = []
     for _ in range(horizon):
         points.append(agent.ask())
@@ -186,7 +188,7 @@ def test_bad_input_is_refused():
 
 def test_an_agent_may_be_kept_from_the_group():
     def without(problem, horizon, seed):
-        return ob.agents.OrbitTree(problem.space, horizon=horizon, seed=seed)
+        return ob.agents.OrbitTree(problem.space, horizon=horizon, lipschitz=problem.lipschitz, seed=seed)
 
     blind = ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2, use_group=False)
     np.testing.assert_array_equal(blind.regret, ob.simulate(without, CONE, 1000, seeds=2).regret)

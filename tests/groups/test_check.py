@@ -8,7 +8,7 @@ import pytest
 
 import orbandit as ob
 from cases import G, S
-from orbandit.errors import InputError
+from orbandit.errors import InputError, MeasurementError
 from orbandit.groups.check import describe
 from orbandit.groups.evidence import Evidence
 

@@ -201,8 +201,8 @@ def check_symmetry(
     space, group
         Where and how the symmetry is claimed; the group must preserve the space.
     budget : int
-        Number of measurements at most, up to 1,000,000. Without noise a wrong group takes some 10 to 60 of them and a right one 36; the
-        default is enough for noise up to a third of the standard deviation of f over the space.
+        Number of measurements at most, up to 1,000,000. Without noise a wrong group takes some 10 to 60 of them and a
+        right one 36; the default is enough for noise up to a third of the standard deviation of f over the space.
     tolerance : float
         Invariance is clear once an asymmetry of this share of the difference between unrelated points is excluded: its
         square is the share of the variance of f over the space that may then still not be invariant.

@@ -246,3 +246,83 @@ def test_more_runs_than_fit_are_refused():
     for seeds in (1_000_001, 10**18, 10**400):
         with pytest.raises(InputError, match="`seeds <= 1,000,000` must hold"):
             ob.simulate(ob.agents.OrbitTree, cone, 10, seeds=seeds)
+
+
+class Scripted:
+    """An agent from elsewhere that asks for what it is given, and then for the middle."""
+
+    def __init__(self, *points):
+        self.points, self.told = list(points), 0
+
+    def ask(self):
+        return self.points.pop(0) if self.points else np.array([0.5, 0.5])
+
+    def tell(self, point, reward):
+        self.told += 1
+
+
+@pytest.mark.parametrize(
+    ("point", "kind", "words"),
+    [
+        (np.array([0.5, 1.5]), InputError, r"must play in Box.*, but Scripted asked for array.*1\.5.* in round 3;"),
+        ([0.5, 1.0 + 1e-6], InputError, r"but Scripted asked for \[0\.5, 1\.000001\] in round 3; .*space\.project"),
+        (np.array([np.nan, 0.5]), InputError, r"Scripted asked for array.* in round 3: `point` must be finite"),
+        ([np.inf, 0.5], InputError, "Scripted asked for .* in round 3: `point` must be finite"),
+        (0.5, InputError, r"Scripted asked for 0\.5 in round 3: `point` must have shape \(2,\)"),
+        ([0.5, 0.5, 0.5], InputError, r"in round 3: `point` must have shape \(2,\)"),
+        ([[0.5, 0.5], [0.5, 0.5]], InputError, r"in round 3: `point` must have shape \(2,\)"),
+        ("here", InputTypeError, "Scripted asked for 'here' in round 3: `point` must be real numbers"),
+        (None, InputTypeError, "Scripted asked for None in round 3: `point` must be real numbers"),
+    ],
+)
+def test_an_agent_from_elsewhere_may_not_leave_the_space(point, kind, words):
+    agent = Scripted([0.1, 0.9], [1.0, 0.0], point)
+    with pytest.raises(kind, match=words):
+        ob.simulate(lambda p, n, s: agent, CONE, 100, seeds=1)
+    assert agent.told == 2  # a refused point is not measured
+    edge = Scripted(*[[1.0 + 1e-12, -1e-12]] * 3)  # a rounding error
+    assert ob.simulate(lambda p, n, s: edge, CONE, 100, seeds=1).regret[0, -1] >= 0
+
+
+def test_the_round_is_counted_over_chunks(monkeypatch):
+    monkeypatch.setattr(import_module("orbandit.experiments.simulate"), "CHUNK", 10)
+    agent = Scripted(*[[0.5, 0.5]] * 1233, [2.0, 2.0])
+    with pytest.raises(InputError, match=r"in round 1,234;"):
+        ob.simulate(lambda p, n, s: agent, CONE, 2000, seeds=1)
+
+
+@pytest.mark.parametrize("kind", [ob.agents.UniformMesh, ob.agents.HOO, ob.agents.OrbitTree])
+@pytest.mark.parametrize("noise", [ob.problems.Bernoulli(), ob.problems.Uniform(0.1)])
+def test_an_agent_of_another_space_may_not_leave_that_of_the_problem(kind, noise):
+    cone = ob.problems.Function(CONE.mean, SPACE, GROUP, optimizer=[0.9, 0.3], lipschitz=1.0, noise=noise)
+
+    def make(high):
+        space = ob.spaces.Box(0.0, high, dim=2)
+        told = {"lipschitz": cone.lipschitz, "reward_range": cone.reward_range}
+        return lambda p, n, s: kind(space, horizon=n, seed=s, **told)
+
+    with pytest.raises(InputError, match=rf"must play in Box.*, but {kind.__name__} "):
+        ob.simulate(make(3.0), cone, 200, seeds=1)
+    same = ob.simulate(kind, cone, 200, seeds=1, use_group=False)
+    np.testing.assert_array_equal(ob.simulate(make(1.0), cone, 200, seeds=1).regret, same.regret)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("arm", [-1, 4, 1.0, np.nan])
+def test_arms_by_index_are_held_to_their_range(arm, counted):
+    class Machines:
+        optimum = 0.8
+
+        def mean(self, arms):
+            return np.array([0.2, 0.8, 0.5, 0.5])[arms]
+
+        def sample(self, arm, rng):
+            return rng.normal(self.mean(arm))
+
+    if counted:
+        Machines.n_arms = 4
+
+    with pytest.raises((InputError, InputTypeError), match=f"Scripted asked for {arm!r} in round 2"):
+        ob.simulate(lambda p, n, s: Scripted(0, arm), Machines(), 5, seeds=1)
+    fine = ob.simulate(lambda p, n, s: Scripted(0, 1, np.int64(2), 3), Machines(), 4, seeds=1, checkpoints=[4])
+    np.testing.assert_allclose(fine.regret, [[1.2]])

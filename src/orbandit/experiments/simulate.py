@@ -7,6 +7,7 @@ noise, so that a run is the same whatever else runs beside it. Agents of this pa
 free of the GIL; all others ask and tell.
 """
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -17,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_seed, shown
+from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
 from orbandit.agents import Agent
 from orbandit.agents.listed import ListedAgent
-from orbandit.errors import InputError, InputTypeError
+from orbandit.errors import InputError, InputTypeError, OrbanditError
 from orbandit.problems import Bernoulli, Problem
 
 CHUNK = 65_536
@@ -105,6 +106,12 @@ def simulate(
         their logarithm. A list: these rounds, without those above the horizon. The horizon itself is always one.
     **options
         Further arguments of a class, or others than the problem's: `lipschitz=None`, say.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        If an argument breaks a rule, or an agent asks for what is no point of the problem's space, or no arm: the
+        message names the agent, the round and the point.
 
     Examples
     --------
@@ -207,7 +214,7 @@ def _run(
     player = make(problem, horizon, own)
     play = _play_compiled if _is_compiled(player, problem) else _play_by_asking
     rng = np.random.default_rng(noise)
-    play(player, problem, 0, rng, kept[:0])  # compiles what is not compiled yet
+    play(player, problem, range(0), rng, kept[:0])  # compiles what is not compiled yet
     start = time.perf_counter()
     earned = np.empty(len(checkpoints))
     points: list[Any] = []
@@ -215,7 +222,7 @@ def _run(
     while done < horizon:
         stop = min(done + CHUNK, horizon)
         keep = kept[len(points) : np.searchsorted(kept, stop, side="right")] - done - 1
-        played, some = play(player, problem, stop - done, rng, keep)
+        played, some = play(player, problem, range(done, stop), rng, keep)
         points += some
         sums = total + np.cumsum(played)
         last = np.searchsorted(checkpoints, stop, side="right")
@@ -242,20 +249,67 @@ def _is_compiled(player: Any, problem: Problem) -> bool:
 
 
 def _play_compiled(
-    player: Agent, problem: Problem, rounds: int, rng: np.random.Generator, keep: npt.NDArray[np.int64]
+    player: Agent, problem: Problem, rounds: range, rng: np.random.Generator, keep: npt.NDArray[np.int64]
 ) -> tuple[Array, list[Any]]:
     """Play rounds in a compiled loop; return the means of the points played, and the points of those kept."""
-    return player._play(problem.mean, rng.random(rounds), keep)
+
+    def mean(points: npt.NDArray[Any]) -> Array:
+        space = problem.space
+        if not np.all(inside := np.asarray(space.contains(points, tol=space._tolerance))):
+            found = f"has {points[~inside][0].tolist()} among its arms after {player.rounds:,} rounds"
+            raise _outside(player, problem, found)
+        return problem.mean(points)
+
+    return player._play(problem.mean if _is_at_home(player, problem) else mean, rng.random(len(rounds)), keep)
 
 
 def _play_by_asking(
-    player: Any, problem: Problem, rounds: int, rng: np.random.Generator, keep: npt.NDArray[np.int64]
+    player: Any, problem: Problem, rounds: range, rng: np.random.Generator, keep: npt.NDArray[np.int64]
 ) -> tuple[Array, list[Any]]:
     """Play rounds by asking and telling; return what `_play_compiled` does."""
     points = []
-    for _ in range(rounds):
+    trusted = isinstance(player, Agent) and _is_at_home(player, problem)
+    for done in rounds:
         point = player.ask()
-        player.tell(point, float(problem.sample(point, rng)))
+        if not trusted:
+            _check_played(player, problem, point, done + 1)
+        try:
+            reward = float(problem.sample(point, rng))
+        except IndexError as error:
+            if trusted or hasattr(problem, "space"):
+                raise
+            raise _outside(player, problem, f"asked for {point!r} in round {done + 1:,}") from error
+        player.tell(point, reward)
         points.append(np.array(point))
     means = np.asarray(problem.mean(np.array(points))) if points else np.empty(0)
     return means, [points[i] for i in keep]
+
+
+def _is_at_home(player: Agent, problem: Problem) -> bool:
+    """Tell whether all that an agent of this package plays is sure to be in the space of the problem, if it has one."""
+    space = getattr(problem, "space", None)
+    return space is None or getattr(player, "space", None) is space
+
+
+def _check_played(player: Any, problem: Problem, point: Any, at: int) -> None:
+    """Refuse what an agent asks for in a round if it is no point of the space, or, without one, no number of an arm."""
+    try:
+        if (space := getattr(problem, "space", None)) is not None:
+            inside = bool(space.contains(as_point(point, space.dim), tol=space._tolerance))
+        elif np.ndim(point) == 0:
+            inside = as_count(point, "point", minimum=0) < getattr(problem, "n_arms", math.inf)
+        else:
+            inside = bool(as_finite(point, "point").size)
+    except OrbanditError as error:
+        kind = type(error) if isinstance(error, InputTypeError) else InputError
+        raise kind(f"{type(player).__name__} asked for {point!r} in round {at:,}: {error}") from error
+    if not inside:
+        raise _outside(player, problem, f"asked for {point!r} in round {at:,}")
+
+
+def _outside(player: Any, problem: Problem, found: str) -> InputError:
+    """Return the error of an agent that leaves the space, or the arms, of a problem."""
+    where = f"in {problem.space!r}" if hasattr(problem, "space") else "among the arms of the problem"
+    return InputError(
+        f"an agent must play {where}, but {type(player).__name__} {found}; mend the agent; `space.project` may help."
+    )

@@ -4,7 +4,9 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with `argv`, by default the process's own arguments, and return its exit code."""
     arguments = _parser().parse_args(argv)
     try:
-        code: int = arguments.run(arguments)
+        with _plain_warnings():
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -30,6 +33,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"orbandit: {str(stop) or 'interrupted'}", file=sys.stderr)
         return 130  # as shells have it: 128 and the number of the signal
     return code
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show each warning of this package once, as a line."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if not issubclass(category, ob.errors.OrbanditWarning):
+            usual(message, category, *rest, **more)
+        elif str(message) not in told:
+            told.add(str(message))
+            print(f"orbandit: {message}", file=sys.stderr, flush=True)
+
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+        warnings.showwarning = show
+        warnings.simplefilter("always", ob.errors.OrbanditWarning)
+        yield
 
 
 def _parser() -> argparse.ArgumentParser:

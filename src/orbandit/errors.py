@@ -11,6 +11,7 @@ __all__ = [
     "MissingExtraError",
     "NoDomainError",
     "OrbanditError",
+    "OrbanditWarning",
     "RunError",
     "SpecError",
     "StoreError",
@@ -19,6 +20,10 @@ __all__ = [
 
 class OrbanditError(Exception):
     """The base of every error raised by this package."""
+
+
+class OrbanditWarning(UserWarning):
+    """Something went wrong that was made good: a worker was lost and its run is played again, a row was damaged."""
 
 
 class InputError(OrbanditError, ValueError):

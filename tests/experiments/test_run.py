@@ -207,6 +207,34 @@ def test_results_that_are_there_may_be_refused(file, tmp_path, capsys):
         assert "nothing left to play" in capsys.readouterr().out
 
 
+def test_a_damaged_run_is_named_and_played_again_and_tables_do_without_it(file, tmp_path, capsys):
+    path, table = tmp_path / "results.db", tmp_path / "runs.csv"
+    command = ["run", str(file), "--out", str(path), "--jobs", "1"]
+    assert main(command) == 0
+    whole = digest(path)
+    with Store.open(path, write=False) as store:
+        regret = next(one.regret.tobytes() for one in store.runs() if (one.seed, one.horizon) == (2, 1000))
+    data = bytearray(path.read_bytes())
+    data[data.index(regret)] ^= 1
+    path.write_bytes(data)
+    capsys.readouterr()
+    line = f"orbandit: {path}: the run of OrbitTree on Cone, horizon 1000, seed 2 is damaged and counts as missing"
+    assert main([*command, "--dry-run"]) == 0
+    told = capsys.readouterr()
+    assert told.err.count("\n") == told.err.count(line) == 1
+    assert "24 runs, 14,400 rounds, 1 runs left" in told.out
+    for words in (["export", str(path), str(table)], ["report", str(path)]):
+        assert main(words) == 0
+        assert capsys.readouterr().err.startswith(line)
+    assert "23 of 24" in path.with_suffix(".html").read_text()
+    assert path.read_bytes() == data
+    assert main(command) == 0
+    told = capsys.readouterr()
+    assert told.err.count("\n") == told.err.count(line) == 1
+    assert "played 1 runs; 24 of 24" in told.out
+    assert digest(path) == whole
+
+
 SLOW = FILE.replace("[200, 1_000]", "[300_000]").replace("seeds = 4", "seeds = 6")
 
 

@@ -7,12 +7,13 @@ import sqlite3
 import struct
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from orbandit.errors import InputError, InputTypeError, MissingExtraError, StoreError
+from orbandit.errors import InputError, InputTypeError, MissingExtraError, OrbanditWarning, StoreError
 from orbandit.experiments import store as store_module
 from orbandit.experiments.finished import FIELDS, seal
 from orbandit.experiments.store import COLUMNS, Store, export, load
@@ -212,18 +213,98 @@ def test_a_store_without_hard_links(path, monkeypatch):
         "seal = x''",
     ],
 )
-def test_a_row_that_was_tampered_with_is_reported(filled, change):
-    key = make_run(6).key
-    raw(filled, (f"UPDATE runs SET {change} WHERE key = ?", (key,)))
-    before = filled.read_bytes()
-    with Store.open(filled, write=False) as store, pytest.raises(StoreError, match=f"run '{key}' .* is damaged"):
-        list(store.runs())
-    with Store.open(filled, write=False) as store, pytest.raises(StoreError, match=key):
-        store.digest()
-    with pytest.raises(StoreError, match=key):
+def test_a_row_that_was_tampered_with_counts_as_missing(filled, change):
+    run = make_run(6)
+    others = {make_run(seed).key for seed in range(12)} - {run.key}
+    raw(filled, (f"UPDATE runs SET {change} WHERE key = ?", (run.key,)))
+    before, told = filled.read_bytes(), f"the run of .* is damaged and counts as missing \\(key {run.key}\\)"
+    with Store.open(filled, write=False) as store:
+        with pytest.warns(OrbanditWarning, match=told):
+            assert {found.key for found in store.runs()} == others
+        assert store.done() == others  # without another warning
+    with pytest.warns(OrbanditWarning, match=told):
         export(filled, filled.with_name("out.csv"))
+    assert {line.split(",")[-1] for line in filled.with_name("out.csv").read_text().split("\n")[1:-1]} == others
     assert filled.read_bytes() == before
-    assert os.listdir(filled.parent) == [filled.name]
+    with pytest.warns(OrbanditWarning, match=told):
+        store = Store.open(filled)
+    with store:
+        assert store.done() == others
+        assert store.add(run)
+        assert run in store.runs()
+    with Store.open(filled, write=False) as store:
+        assert store.done() == others | {run.key}
+
+
+def flipped(data, bit):
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def test_any_flipped_bit_is_made_good_or_refused(tmp_path):
+    path, runs = tmp_path / "results.db", [make_run(seed) for seed in range(6)]
+    with Store.create(path, SPEC) as store:
+        store.add_many(runs)
+        digest = store.digest()
+    data, copy, rng = path.read_bytes(), tmp_path / "copy.db", np.random.default_rng(0)
+    kinds = {"whole": 0, "mended": 0, "refused": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OrbanditWarning)
+        for bit in rng.integers(8 * len(data), size=150).tolist():
+            copy.write_bytes(flipped(data, bit))
+            try:
+                with Store.open(copy, write=False) as store:
+                    found = list(store.runs())
+                    assert store.done() == {run.key for run in found}
+            except StoreError:
+                with pytest.raises(StoreError) as caught:
+                    Store.open(copy)
+                assert str(copy) in str(caught.value)
+                assert copy.read_bytes() == flipped(data, bit)
+                kinds["refused"] += 1
+                continue
+            assert copy.read_bytes() == flipped(data, bit)
+            assert len(found) >= len(runs) - 1
+            assert all(run in runs for run in found)
+            with Store.open(copy) as store:
+                assert store.add_many(runs) == len(runs) - len(found)
+                assert store.digest() == digest
+            kinds["whole" if len(found) == len(runs) else "mended"] += 1
+    assert min(kinds.values()) > 3  # pages that hold nothing, rows, and the tables of tables
+
+
+@pytest.mark.parametrize("part", ["the row", "the index"])
+def test_a_damaged_key_is_found_wherever_it_stands(filled, part):
+    run = make_run(6)
+    data = filled.read_bytes()
+    rest = run.row()[1].encode()  # the name of the problem follows the key in a row
+    places = [at for at in range(len(data)) if data.startswith(run.key.encode(), at)]
+    in_row = [data.startswith(rest, at + len(run.key)) for at in places]
+    assert sorted(in_row) == [False, True]
+    filled.write_bytes(flipped(data, 8 * places[in_row.index(part == "the row")] + 2))
+    if part == "the row":
+        with pytest.warns(OrbanditWarning, match="horizon 100, seed 6 is damaged"):
+            store = Store.open(filled)
+    else:
+        store = Store.open(filled)
+    with store:
+        assert (run.key in store.done()) == (part == "the index")
+        assert store.add_many(make_run(seed) for seed in range(12)) == (part == "the row")
+    connection = sqlite3.connect(filled)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert connection.execute("SELECT count(*), count(DISTINCT key) FROM runs").fetchall() == [(12, 12)]
+    connection.close()
+
+
+@pytest.mark.parametrize("change", ["sql = cast(x'43ff' AS TEXT)", "name = cast(x'72ff' AS TEXT)"])
+def test_tables_that_are_not_in_unicode_are_refused(filled, change):
+    raw(filled, "PRAGMA writable_schema = ON", f"UPDATE sqlite_master SET {change} WHERE name = 'runs'")
+    before = filled.read_bytes()
+    for write in (False, True):
+        with pytest.raises(StoreError, match="restore it from a copy"):
+            Store.open(filled, write=write)
+    assert filled.read_bytes() == before
 
 
 def test_values_are_checked_behind_a_matching_checksum(filled):
@@ -231,7 +312,7 @@ def test_values_are_checked_behind_a_matching_checksum(filled):
     row, wrong = dict(zip(FIELDS.split(", "), run.row(), strict=True)), struct.pack("<d", np.nan) * len(run.regret)
     mark = seal([*(row | {"regret": wrong}).values()][:-1])
     raw(filled, ("UPDATE runs SET regret = ?, seal = ? WHERE key = ?", (wrong, mark, run.key)))
-    with Store.open(filled) as store, pytest.raises(StoreError, match=f"{run.key}.*`regret` must be finite"):
+    with Store.open(filled) as store, pytest.raises(StoreError, match=f"{run.key}.* makes no sense .*`regret`"):
         list(store.runs())
 
 
@@ -309,6 +390,26 @@ def test_a_write_cut_off_outside_wal_mode_is_taken_back(filled, write):
     assert copy.read_bytes() != filled.read_bytes()
     with Store.open(copy, write=write) as store:
         assert store.digest() == digest
+
+
+@pytest.mark.parametrize("write", [False, True])
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ("PRAGMA user_version = 3", "upgrade orbandit"),
+        ("PRAGMA user_version = 1", "older orbandit"),
+        ("DROP TABLE experiment", "restore it"),
+        ("DELETE FROM experiment", "restore it"),
+    ],
+)
+def test_a_write_cut_off_in_a_file_that_is_refused_is_left_alone(filled, change, match, write):
+    raw(filled, change)
+    copy = half_written(filled, "UPDATE runs SET seed = seed + 1, regret = x'00'")
+    before = copy.read_bytes(), Path(f"{copy}-journal").read_bytes()
+    with pytest.raises(StoreError, match=match) as caught:
+        Store.open(copy, write=write)
+    assert str(copy) in str(caught.value)
+    assert (copy.read_bytes(), Path(f"{copy}-journal").read_bytes()) == before
 
 
 def test_a_foreign_write_cut_off_is_left_alone(tmp_path):

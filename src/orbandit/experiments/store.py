@@ -4,7 +4,10 @@ A run is committed as soon as it is added. While a store is open for writing the
 synchronous=NORMAL: a commit is then in the operating system's hands, so that kill -9 loses nothing. Only a power cut
 may take the last commits, whole ones, and their runs are made again; waiting for the disk would cost some 50 times as
 much. Closing turns the file back into a plain one, to copy or to read from anywhere. Processes that write to one file
-at the same time must be on one machine. All rows carry a checksum, since SQLite has none.
+at the same time must be on one machine.
+
+All rows carry a checksum, since SQLite has none. A row that does not match it counts as missing, with a warning, and is
+removed when the file is opened for writing, so that its run can be made again.
 """
 
 import csv
@@ -12,8 +15,12 @@ import hashlib
 import importlib
 import json
 import os
+import re
+import shutil
 import sqlite3
+import tempfile
 import threading
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,8 +29,8 @@ from typing import Any, Self, TypeAlias, final
 import numpy as np
 
 from orbandit._checks import shown
-from orbandit.errors import InputError, InputTypeError, MissingExtraError, StoreError
-from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, run_key, seal
+from orbandit.errors import InputError, InputTypeError, MissingExtraError, OrbanditWarning, StoreError
+from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, is_whole, run_key, seal
 from orbandit.experiments.one_step import in_one_step
 
 __all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
@@ -39,6 +46,9 @@ BUSY_SECONDS = 30.0
 
 COLUMNS = ("problem", "agent", "horizon", "seed", "round", "regret", "seconds_per_round", "key")
 """What `load` and `export` give."""
+
+OF_ROWS = re.compile(r"(row(id)? .*|wrong # of entries in|non-unique entry in) index |.* value in runs\.")
+"""What SQLite's check says of single rows and of the index, in files whose pages are all as they should be."""
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -84,6 +94,7 @@ class Store:
         self._connection: sqlite3.Connection | None = connection
         self._write, self._process = write, os.getpid()
         self._lock = threading.RLock()
+        self._told: set[int] = set()  # the numbers of damaged rows
 
     @classmethod
     def create(cls, path: PathLike, spec: dict[str, Any]) -> Self:
@@ -101,10 +112,10 @@ class Store:
 
     @classmethod
     def open(cls, path: PathLike, *, write: bool = True) -> Self:
-        """Open a file that `create` made; any other, or a damaged one, is refused and left alone.
+        """Open a file that `create` made; any other is refused and left alone, and so is one whose pages are damaged.
 
         All of the file is read once to check it. With `write=False` nothing is changed, and another process may go on
-        adding runs.
+        adding runs. Else rows that do not match their checksum are removed, with a warning for each.
         """
         target = Path(path)
         if not target.is_file():
@@ -113,23 +124,25 @@ class Store:
         if write and not os.access(target, os.W_OK):
             raise StoreError(f"{target} may not be written to; open it with write=False, or change its permissions.")
         with _named(target):
-            connection, spec = _checked(target)
-            if write:
+            connection, spec, is_indexed = _checked(target)
+            if not write:
+                return cls(target, connection, spec, write)
+            connection.close()
+            connection = _connect(target, "rw")
+            try:
+                mode = _set_mode(connection, "WAL")
+                # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
+                connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
+                store = cls(target, connection, spec, write)
+                store._mend(is_indexed)
+            except BaseException:
                 connection.close()
-                connection = _connect(target, "rw")
-                try:
-                    mode = _set_mode(connection, "WAL")
-                    # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
-                    connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
-                except BaseException:
-                    connection.close()
-                    raise
-        return cls(target, connection, spec, write)
+                raise
+        return store
 
     def done(self) -> set[str]:
         """Return the keys of the finished runs."""
-        with self._use() as connection:
-            return {key for (key,) in connection.execute("SELECT key FROM runs")}
+        return {row[0] for _, row in self._rows("id") if row is not None}
 
     def add(self, run: FinishedRun) -> bool:
         """Commit a finished run; return False, and change nothing, if its key is there already."""
@@ -144,30 +157,20 @@ class Store:
         if not self._write:
             raise StoreError(f"{self.path} is open for reading; open it with write=True.")
         rows = [run.row() for run in given]
-        with self._use() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                new = sum(_insert(connection, row) for row in rows)
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-        return new
+        with self._transaction() as connection:
+            return sum(_insert(connection, row) for row in rows)
 
     def runs(self) -> Iterator[FinishedRun]:
         """Iterate over the runs that are there now, ordered by problem, agent, horizon, seed and key."""
-        with self._use() as connection:
-            order = connection.execute(
-                "SELECT id, key FROM runs ORDER BY problem, agent, horizon, seed, key"
-            ).fetchall()
-        for place, key in order:
-            with self._use() as connection:
-                row = connection.execute(f"SELECT {FIELDS} FROM runs WHERE id = ?", (place,)).fetchone()
+        for _, row in self._rows("problem, agent, horizon, seed, key"):
+            if row is None:
+                continue
             try:
                 run = FinishedRun.from_row(row)
-            except (ValueError, TypeError, RecursionError) as error:
+            except (ValueError, TypeError, RecursionError) as error:  # whoever wrote it made a checksum for it
                 raise StoreError(
-                    f"run {key!r} in {self.path} is damaged ({error}); restore the file from a copy, or begin another."
+                    f"run {row[0]!r} in {self.path} makes no sense ({error}); restore the file from a copy, or begin "
+                    "another."
                 ) from error
             yield run
 
@@ -197,6 +200,48 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _rows(self, order: str) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
+        """Yield the number of each row and its values, None of a damaged one, which is told of once."""
+        with self._use() as connection:  # by the table itself: its index may be damaged
+            places = connection.execute(f"SELECT id FROM runs NOT INDEXED ORDER BY {order}").fetchall()
+        for (place,) in places:
+            with self._use() as connection:
+                row = connection.execute(f"SELECT {FIELDS} FROM runs WHERE id = ?", (place,)).fetchone()
+            if row is None:  # another process has removed it
+                continue
+            whole = is_whole(row)
+            if not whole and place not in self._told:
+                self._told.add(place)
+                key, problem, agent, horizon, seed, *_ = row
+                warnings.warn(
+                    f"{self.path}: the run of {agent} on {problem}, horizon {horizon}, seed {seed} is damaged and "
+                    f"counts as missing (key {key}); `orbandit run` plays it again.",
+                    OrbanditWarning,
+                    stacklevel=3,
+                )
+            yield place, row if whole else None
+
+    def _mend(self, is_indexed: bool) -> None:
+        """Remove damaged rows, and make the index anew if it does not fit the rows."""
+        damaged = [place for place, row in self._rows("id") if row is None]
+        if is_indexed and not damaged:
+            return
+        with self._transaction() as connection:
+            connection.execute("REINDEX runs")  # first: a row whose key is another than the index has cannot be removed
+            connection.executemany("DELETE FROM runs WHERE id = ?", [(place,) for place in damaged])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit all that is done, or nothing."""
+        with self._use() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     @contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:
@@ -308,11 +353,11 @@ def _set_mode(connection: sqlite3.Connection, mode: str) -> str:
     return str(current)
 
 
-def _checked(path: Path) -> tuple[sqlite3.Connection, dict[str, Any]]:
-    """Return a connection that reads a sound file, and its spec; a file that is refused is only read."""
+def _checked(path: Path) -> tuple[sqlite3.Connection, dict[str, Any], bool]:
+    """Return a connection that reads a sound file, and what `_spec` does; a file that is refused is only read."""
     connection = _connect(path, "ro")
     try:
-        return connection, _spec(connection, path)
+        return connection, *_spec(connection, path)
     except sqlite3.OperationalError as error:
         connection.close()
         if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
@@ -320,21 +365,25 @@ def _checked(path: Path) -> tuple[sqlite3.Connection, dict[str, Any]]:
     except BaseException:
         connection.close()
         raise
-    # Killed in the middle of a write outside WAL mode: SQLite must take it back, but not for a file that is not ours.
-    # Reading the file behind SQLite's back would end its locks in this process, but in such a state there are none.
-    with path.open("rb") as file:
-        if file.read(72)[68:] != APPLICATION.to_bytes(4, "big"):
-            raise _foreign(path)
+    # Killed in the middle of a write outside WAL mode: SQLite must take it back, but only in a file that is ours and
+    # sound then, so that it is tried on a copy first. Reading the file behind SQLite's back would end its locks in this
+    # process, but in such a state there are none.
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "copy")
+        for suffix in ("", "-journal"):
+            shutil.copyfile(f"{os.path.realpath(path)}{suffix}", f"{copy}{suffix}")
+        with closing(_connect(copy, "rw")) as connection:
+            _spec(connection, path)
     connection = _connect(path, "rw")
     try:
-        return connection, _spec(connection, path)
+        return connection, *_spec(connection, path)
     except BaseException:
         connection.close()
         raise
 
 
-def _spec(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """Check that a file is one of ours, and sound, and return its experiment's description."""
+def _spec(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], bool]:
+    """Check that a file is one of ours, and sound; return its experiment's description, and whether its index fits."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise _foreign(path)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -342,20 +391,22 @@ def _spec(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
         raise StoreError(f"{path} has format {version}, but this orbandit reads up to {VERSION}; upgrade orbandit.")
     if 0 < version < VERSION:
         raise StoreError(f"{path} was written by an older orbandit (format {version}); play it again, to another path.")
-    (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    verdicts = [verdict for (verdict,) in connection.execute("PRAGMA integrity_check")]
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     journals = (f"{os.path.realpath(path)}{suffix}" for suffix in ("-journal", "-wal"))
     if not any(map(os.path.exists, journals)) and path.stat().st_size % page:  # which SQLite fills up with zeros
         raise _damaged(path, "its last page is cut off")
     listed = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'trigger') AND name NOT LIKE 'sqlite_%'"
     tables = dict(connection.execute(listed))
-    if version != VERSION or verdict != "ok" or tables != SCHEMA:
-        raise _damaged(path, verdict if verdict != "ok" else f"format {version}, tables {sorted(tables)}")
+    if wrong := [verdict for verdict in verdicts if verdict != "ok" and not OF_ROWS.match(verdict)]:
+        raise _damaged(path, wrong[0])
+    if version != VERSION or tables != SCHEMA:
+        raise _damaged(path, f"format {version}, tables {sorted(tables)}")
     found = connection.execute("SELECT spec, seal FROM experiment").fetchall()
     if len(found) != 1 or seal(found[0][:1]) != found[0][1]:
         raise _damaged(path, "its experiment's description does not match its checksum")
     spec: dict[str, Any] = json.loads(found[0][0])
-    return spec
+    return spec, verdicts == ["ok"]
 
 
 def _foreign(path: Path) -> StoreError:
@@ -371,6 +422,8 @@ def _named(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours."""
     try:
         yield
+    except UnicodeDecodeError as error:  # of a message about the tables, which quotes them
+        raise _damaged(path, error) from error
     except sqlite3.Error as error:
         kind = getattr(error, "sqlite_errorname", "")
         if kind.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):

@@ -4,6 +4,7 @@ import copy
 import pickle
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import optuna
@@ -60,16 +61,40 @@ def test_threads_share_a_sampler():
     assert len(np.unique(points(study), axis=0)) == 60
 
 
-def test_copies_and_pickles_hold_settings_only():
-    sampler = OrbitSampler(exchangeable=NAMES, agent=TREE, seed=5)
-    study = study_of(sampler)
-    study.optimize(loss, n_trials=30)
-    frozen = study.trials[-1]
-    space = sampler.infer_relative_search_space(study, frozen)
-    assert len(pickle.dumps(sampler)) < 3000
-    for other in (pickle.loads(pickle.dumps(sampler)), copy.deepcopy(sampler)):
-        assert other.infer_relative_search_space(study, frozen) == space
-        assert set(other.sample_relative(study, frozen, space)) == set(NAMES)
+@pytest.mark.parametrize("agent", [None, TREE, ob.agents.Zooming])
+@pytest.mark.parametrize("many", [1, 20])
+def test_a_copy_of_a_study_goes_on_as_the_study_does(agent, many):
+    study = study_of(OrbitSampler(exchangeable=NAMES, agent=agent, seed=5))
+    study.optimize(loss, n_trials=many)
+    copied, pickled = copy.deepcopy(study), copy.deepcopy(study)
+    pickled.sampler = pickle.loads(pickle.dumps(study.sampler))
+    for each in (study, copied, pickled):
+        each.optimize(loss, n_trials=6)
+        assert len(each.trials) == many + 6
+    np.testing.assert_array_equal(points(copied), points(study))
+    np.testing.assert_array_equal(points(pickled), points(study))
+
+
+def test_a_copy_of_a_study_leaves_the_study_alone():
+    study, alone = study_of(), study_of()
+    for each in (study, alone):
+        each.optimize(loss, n_trials=15)
+    copied = copy.deepcopy(study)
+    copied.optimize(lambda trial: -loss(trial), n_trials=10)
+    for each in (study, alone):
+        each.optimize(loss, n_trials=5)
+    np.testing.assert_array_equal(points(study), points(alone))
+
+
+def test_a_sampler_is_copied_while_others_use_it():
+    study = study_of()
+    study.optimize(loss, n_trials=5)
+    with ThreadPoolExecutor(1) as pool:
+        going = pool.submit(study.optimize, loss, n_trials=40)
+        while not going.done():
+            assert pickle.loads(pickle.dumps(study.sampler))._seed == copy.deepcopy(study.sampler)._seed
+        going.result()
+    assert len(study.trials) == 45
 
 
 def test_one_sampler_may_serve_several_studies(recorder):

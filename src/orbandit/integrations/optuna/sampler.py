@@ -2,12 +2,16 @@
 
 A sampler reads the trials of a study, tells the agent those that have ended since, and asks it for a point. In a new
 process it reads them all. Randomness comes from the seed and the number of the trial, so that workers which saw the
-same trials never try the same point, and nothing has to be remembered.
+same trials never try the same point, and nothing has to be remembered. Copies and pickles keep what was read all the
+same: an agent that was asked and told in turn need not choose as one that is told all at once, and a copy of a study
+is to go on as the study does.
 """
 
+import copy
 import threading
 import zlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -116,16 +120,22 @@ class OrbitSampler(BaseSampler):
         """Start without having read any study."""
         self._lock = threading.RLock()
         self._views: dict[tuple[str, Any], View] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start without a trial under way."""
+        self._lock = threading.RLock()
         self._read: dict[tuple[str, int], tuple[View, Sequence[FrozenTrial]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = dict(self.__dict__)
-        del kept["_lock"], kept["_views"], kept["_read"]  # all of that is in the storage
+        with self._lock:  # other threads go on while this is written
+            kept = self.__dict__ | {"_views": copy.deepcopy(self._views)}
+        del kept["_lock"], kept["_read"]
         return kept
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._forget()
+        self._begin()
 
     def reseed_rng(self) -> None:
         """Do nothing but pass it on: proposals are seeded by the number of their trial."""
@@ -217,11 +227,9 @@ class OrbitSampler(BaseSampler):
         view = self._views.pop(key, None)
         if view is None or not view.fits(trials):
             sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0
-            view = View(self._symmetry, sign, self._learner)
+            (seed,) = np.random.SeedSequence(self._seed).generate_state(1, dtype=np.uint64)
+            learner = partial(Learner, maker=self._agent, horizon=self._horizon, seed=int(seed))
+            view = View(self._symmetry, sign, learner)
         view.update(trials)
         self._views = {**dict(list(self._views.items())[1 - STUDIES :]), key: view}
         return view
-
-    def _learner(self, dim: int, group: Group | None) -> Learner:
-        (seed,) = np.random.SeedSequence(self._seed).generate_state(1, dtype=np.uint64)
-        return Learner(dim, group, self._agent, self._horizon, int(seed))

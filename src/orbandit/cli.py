@@ -229,6 +229,8 @@ def _show_plan(experiment: "Experiment", left: int, out: Path) -> None:
     for row in plan:
         horizons = ", ".join(f"{n:,}" for n in row.horizons)
         print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.seeds} seeds")
+    if experiment.timeout is not None:
+        print(f"timeout: {experiment.timeout:g} s for a run")
     rounds = sum(row.rounds for row in plan)
     print(f"{len(experiment):,} runs, {rounds:,} rounds, {left:,} runs left; results: {out}")
 

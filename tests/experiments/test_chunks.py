@@ -43,7 +43,7 @@ def test_chunks_are_asked_for_when_they_are_handed_out():
     def chunks():
         for i in range(40):
             asked.append(i)
-            yield 0.0
+            yield [0.0]
 
     next(engines.on_processes(time.sleep, chunks(), 1))
     assert len(asked) == 1

@@ -6,19 +6,29 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 
 import psutil
 import pytest
 from distributed import LocalCluster
 
 from orbandit.cli import main
-from orbandit.errors import OrbanditError, RunError
-from orbandit.experiments.run import missing, play, run
+from orbandit.errors import OrbanditError, OrbanditWarning, RunError
+from orbandit.experiments import engines, players
+from orbandit.experiments.run import ATTEMPTS, missing, play, run
 from orbandit.experiments.spec import read
+from orbandit.experiments.store import Store
 
 MODULE = """
-import os, time
+import os, signal, time
 import numpy as np
+
+def path_of(name):
+    return os.path.join(os.path.dirname(__file__), name)
+
+def mark(name):
+    with open(path_of(name), "a") as file:
+        file.write(f"{os.getpid()}\\n")
 
 class LocalError(Exception):
     def __init__(self, one, two):  # which cannot be unpickled
@@ -37,7 +47,7 @@ class Base:
 class Raises(Base):
     def ask(self):
         if self.seed == 2:
-            raise LocalError("too", "hot")  # line 22
+            raise LocalError("too", "hot")  # line 29
         return np.zeros(2)
 
 class MuteError(Exception):
@@ -55,9 +65,40 @@ class Exits(Base):
 class Dies(Base):
     def ask(self):
         if self.seed == 2:
-            time.sleep(2.0)
-            os._exit(9)
+            mark("dies")
+            os.kill(os.getpid(), signal.SIGKILL)
         return np.zeros(2)
+
+class DiesOnce(Base):
+    def ask(self):
+        if self.seed == 2 and not os.path.exists(path_of("dies")):
+            mark("dies")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.zeros(2)
+
+class KillsItsParent(Base):
+    def ask(self):
+        if self.seed == 2:
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(1e6)
+        return np.zeros(2)
+
+class Hangs(Base):
+    def ask(self):
+        if self.seed == 2:
+            mark("hangs")
+            time.sleep(1e6)
+        return np.zeros(2)
+
+class HangsAlways(Base):
+    def ask(self):
+        mark("hangs")
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(1e6)
+
+class Leaves(Base):
+    def ask(self):
+        return np.array([0.0, 1.5])
 
 class Waits(Base):
     def ask(self):
@@ -67,6 +108,7 @@ class Waits(Base):
 FILE = """
 horizons = [5]
 seeds = 4
+{}
 [[problem]]
 class = "Cone"
 space = {{ class = "Ball", dim = 2 }}
@@ -82,15 +124,15 @@ def write(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "agents_that_fail", raising=False)
     (tmp_path / "agents_that_fail.py").write_text(MODULE)
 
-    def written(name):
-        (tmp_path / "file.toml").write_text(FILE.format(name))
+    def written(name, more=""):
+        (tmp_path / "file.toml").write_text(FILE.format(more, name))
         return tmp_path / "file.toml"
 
     return written
 
 
 def told(place):
-    return f"Raises on Cone, horizon 5, seed 2: LocalError: too hot ({place}, line 22)"
+    return f"Raises on Cone, horizon 5, seed 2: LocalError: too hot ({place}, line 29)"
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -110,7 +152,7 @@ def test_a_run_that_fails_is_named_with_its_error_and_its_place(write, tmp_path,
 
 def test_the_error_survives_pickling_and_a_run_that_exits_fails(write):
     with pytest.raises(RunError) as caught:
-        play(list(read(write("Exits")).tasks())[:1])
+        play(next(read(write("Exits")).tasks()))
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert str(again).startswith("Exits on Cone, horizon 5, seed 0: SystemExit: 0 (")
@@ -131,11 +173,126 @@ def test_a_run_that_fails_on_a_cluster_is_named_too(write, tmp_path):
         assert str(caught.value) == told(tmp_path / "agents_that_fail.py")
 
 
-def test_a_worker_that_is_killed_is_told_of(write, tmp_path):
-    experiment, path = read(write("Dies")), tmp_path / "results.db"
-    with pytest.raises(RunError, match=r"a worker was killed, .*; \d runs are stored, start again to go on"):
-        run(experiment, path, jobs=2)
-    assert {2} <= {task.seed for task in missing(experiment, path)} <= {2, 3}
+def digest(path):
+    with Store.open(path, write=False) as store:
+        return store.digest()
+
+
+ENGINES = pytest.mark.parametrize("how", [{"jobs": 2}, {"engine": "dask", "jobs": 1}], ids=["local", "dask"])
+KILLED = "its process was killed by SIGKILL, perhaps for want of memory"
+
+
+def lines_of(path):
+    return path.read_text().splitlines()
+
+
+@ENGINES
+@pytest.mark.filterwarnings("ignore")  # the cluster's own, about ports and sockets
+def test_a_run_whose_process_was_killed_is_played_again(write, tmp_path, how):
+    experiment = read(write("DiesOnce"))
+    with pytest.warns(OrbanditWarning, match=f"DiesOnce on Cone, horizon 5, seed 2: {KILLED}; it is played again"):
+        assert run(experiment, tmp_path / "killed.db", **how) == 4
+    assert len(lines_of(tmp_path / "dies")) == 1
+    run(experiment, tmp_path / "whole.db", jobs=1)  # it dies no more
+    assert digest(tmp_path / "killed.db") == digest(tmp_path / "whole.db")
+
+
+@ENGINES
+@pytest.mark.filterwarnings("ignore")  # the cluster's own, about ports and sockets
+def test_a_run_whose_process_is_killed_every_time_is_given_up_after_all_others(write, tmp_path, capsys, how):
+    file, path = write("Dies"), tmp_path / "results.db"
+    words = [word for key, value in how.items() for word in (f"--{key}", str(value))]
+    assert main(["run", str(file), "--out", str(path), *words]) == 1
+    told = capsys.readouterr()
+    run_of, tries = "Dies on Cone, horizon 5, seed 2", f"tried 3 times, the last time {KILLED}"
+    assert f"orbandit: {run_of}: {KILLED}; it is played again.\n" in told.err
+    assert f"orbandit: {run_of}: {tries}; the others go on.\n" in told.err
+    assert (
+        f"orbandit: 1 runs were given up, all others are stored; start again to try them again:\n{run_of}: {tries}\n"
+        in told.err
+    )
+    assert told.out.count("seed") == 3
+    assert len(lines_of(tmp_path / "dies")) == ATTEMPTS == 3
+    assert [task.seed for task in missing(read(file), path)] == [2]
+
+
+@pytest.mark.filterwarnings("ignore")  # the cluster's own, about ports and sockets
+def test_a_run_that_takes_workers_of_a_cluster_with_it_is_named(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "LOST", 0)
+    monkeypatch.setattr(import_module("orbandit.experiments.run"), "ATTEMPTS", 1)
+    experiment, path = read(write("KillsItsParent")), tmp_path / "results.db"
+    with pytest.raises(RunError, match=r"seed 2: tried 1 times, the last time its process was lost with its worker"):
+        run(experiment, path, engine="dask", jobs=1)
+    assert 2 in {task.seed for task in missing(experiment, path)}
+
+
+class Clock:
+    """Stands still until a file is there and so many runs are stored, and then jumps ahead by an hour and a half."""
+
+    def __init__(self, path, many):
+        self.path, self.many, self.stored = path, many, []
+
+    def __call__(self):
+        return 5400.0 if self.path.exists() and len(self.stored) >= self.many else 0.0
+
+
+def check_given_up(experiment, path, place):
+    assert [task.seed for task in missing(experiment, path)] == [2]
+    (worker,) = lines_of(place / "hangs")
+    assert not psutil.pid_exists(int(worker))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_hangs_is_given_up_and_the_others_are_played(write, tmp_path, monkeypatch, jobs):
+    experiment, path = read(write("Hangs", "timeout = 3600")), tmp_path / "results.db"
+    clock = Clock(tmp_path / "hangs", jobs + 1)
+    monkeypatch.setattr(players, "clock", clock)
+    words = "Hangs on Cone, horizon 5, seed 2: timed out after 3600 s"
+    with pytest.warns(OrbanditWarning, match=f"^{words}; the others go on"), pytest.raises(RunError, match=f"{words}$"):
+        run(experiment, path, jobs=jobs, progress=clock.stored.append)
+    check_given_up(experiment, path, tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")  # the cluster's own, about ports and sockets
+def test_a_run_that_hangs_on_a_cluster_is_given_up_and_the_others_are_played(write, tmp_path, monkeypatch):
+    experiment, path = read(write("Hangs", "timeout = 3600")), tmp_path / "results.db"
+    clock = Clock(tmp_path / "hangs", 2)
+    monkeypatch.setattr(players, "clock", clock)
+    local = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with LocalCluster(**local) as cluster:
+        how = {"engine": "dask", "scheduler": cluster.scheduler_address, "progress": clock.stored.append}
+        with pytest.raises(RunError, match="seed 2: timed out after 3600 s"):
+            run(experiment, path, **how)
+    check_given_up(experiment, path, tmp_path)
+
+
+def test_the_command_tells_of_runs_that_timed_out(write, tmp_path, capsys):
+    command = ["run", str(write("HangsAlways", "timeout = 0.2")), "--out", str(tmp_path / "results.db"), "--jobs", "2"]
+    assert main(command) == 1
+    told = capsys.readouterr().err
+    for seed in range(4):
+        assert told.count(f"HangsAlways on Cone, horizon 5, seed {seed}: timed out after 0.2 s") == 2
+    assert "4 runs were given up" in told
+    assert len(lines_of(tmp_path / "hangs")) == 4
+    assert not any(psutil.pid_exists(int(worker)) for worker in lines_of(tmp_path / "hangs"))
+
+
+def test_a_timeout_is_shown_and_may_change_from_one_start_to_the_next(write, tmp_path, capsys):
+    path = str(tmp_path / "results.db")
+    assert main(["run", str(write("Base", "timeout = 5_000.5")), "--out", path, "--dry-run"]) == 0
+    assert "timeout: 5000.5 s for a run\n" in capsys.readouterr().out
+    assert main(["run", str(write("Base", "timeout = 5_000")), "--out", path]) == 0
+    for more in ("", "timeout = 1e6"):
+        assert main(["run", str(write("Base", more)), "--out", path]) == 0
+        assert "nothing left to play" in capsys.readouterr().out
+
+
+def test_an_agent_that_leaves_the_space_is_named(write, tmp_path):
+    words = (
+        r"Leaves on Cone, horizon 5, seed 0: InputError: an agent must play in Ball.*, but Leaves asked for .* round 1;"
+    )
+    with pytest.raises(RunError, match=words):
+        run(read(write("Leaves")), tmp_path / "results.db", jobs=1)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

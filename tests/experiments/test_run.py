@@ -129,7 +129,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
         "import time\n"
         "from orbandit.experiments.engines import on_processes\n"
         "if __name__ == '__main__':\n"
-        "    list(on_processes(time.sleep, [600.0] * 4, 2))\n"
+        "    list(on_processes(time.sleep, iter([[600.0]] * 4), 2))\n"
     )
     parent = psutil.Popen([sys.executable, str(script)])
 

@@ -6,7 +6,7 @@ horizon have a single run until one of them has come back.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from orbandit.experiments.finished import FinishedRun
 from orbandit.experiments.tasks import Task
@@ -21,7 +21,7 @@ Kind = tuple[str, str, int]
 
 
 class Chunks(Iterator[list[Task]]):
-    """Hands out tasks in their order, in chunks of one problem, agent and horizon.
+    """Hands out tasks in their order, in chunks of one problem, agent and horizon; after `again` it has more.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Chunks(Iterator[list[Task]]):
     """
 
     def __init__(self, tasks: Sequence[Task], seconds: float) -> None:
-        self._tasks, self._next, self._target = tasks, 0, seconds
+        self._tasks, self._next, self._target = list(tasks), 0, seconds
         self._taken: dict[Kind, float] = {}
 
     def __next__(self) -> list[Task]:
@@ -55,6 +55,10 @@ class Chunks(Iterator[list[Task]]):
         while self._next < min(begin + most, len(self._tasks)) and _kind(self._tasks[self._next]) == kind:
             self._next += 1
         return list(self._tasks[begin : self._next])
+
+    def again(self, tasks: Iterable[Task]) -> None:
+        """Hand out tasks once more, after all others; one that takes all memory may then be alone."""
+        self._tasks += tasks
 
     def learn(self, chunk: Sequence[Task | FinishedRun], seconds: float) -> None:
         """Take note of the time that a chunk took, building its agents included; the last one counts.

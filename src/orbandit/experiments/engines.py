@@ -1,97 +1,86 @@
-"""Engines: who plays chunks of runs. Each yields what a chunk gave, in the order in which chunks end.
+"""Engines: who plays chunks of tasks. Each yields chunks with what they gave, in the order in which they end.
 
-A chunk is played by a pure function, so that one may be played again after a worker was lost, and nothing changes.
+A task is played by a pure function, so that it may be played again after its process was lost, and nothing changes.
+Chunks are asked for when they are to be handed out, after what was learnt from those that have ended; an iterator that
+has none now may have some after the next result.
 """
 
-import os
-import signal
+import atexit
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from importlib import import_module
 from itertools import islice
-from multiprocessing import connection, get_context, parent_process, resource_tracker
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from typing import Any, TypeAlias, TypeVar
 
 from orbandit.errors import MissingExtraError
+from orbandit.experiments.players import GRACE, Outcome, Player, deaf_children, play_here
 
-Chunk = TypeVar("Chunk")
+Task = TypeVar("Task")
 Result = TypeVar("Result")
+Played: TypeAlias = Generator[tuple[Sequence[Task], Outcome[Result]], None, None]
 
 LOST = 10
-"""So many workers may be lost with a chunk before it is blamed for that."""
+"""So many workers of a cluster may be lost with a chunk before it is blamed for that."""
 
 RECOUNT = 5.0
 """Seconds after which the threads of a cluster are counted again if no chunk has ended."""
 
+_here = threading.local()
+
 
 def on_processes(
-    play: Callable[[Chunk], Result], chunks: Iterable[Chunk], workers: int
-) -> Generator[Result, None, None]:
-    """Play on processes of this machine; with one worker, in this process.
-
-    Chunks are asked for when they are to be handed out, after what was learnt from those that have ended. A lost worker
-    raises BrokenExecutor.
-    """
-    if workers == 1:
-        yield from map(play, chunks)
+    play: Callable[[Task], Result], chunks: Iterator[Sequence[Task]], workers: int, timeout: float | None = None
+) -> Played[Task, Result]:
+    """Play on processes of this machine; with one worker and without a timeout, in this process."""
+    if workers == 1 and timeout is None:
+        for chunk in chunks:
+            yield chunk, play_here(play, chunk)
         return
-    context = get_context("spawn")  # such workers hold no lock, thread or open file of this process
-    reader, writer = context.Pipe(duplex=False)
-    with reader, writer, ProcessPoolExecutor(workers, context, end_with_parent, (reader,)) as pool:
-        waiting = iter(chunks)
+    players = [Player() for _ in range(workers)]
+    free: SimpleQueue[Player] = SimpleQueue()
+    for player in players:
+        free.put(player)
+
+    def played(chunk: Sequence[Task]) -> Outcome[Result]:
+        player = free.get()
         try:
-            with _deaf_children():
-                pending: set[Future[Result]] = {pool.submit(play, chunk) for chunk in islice(waiting, 2 * workers)}
-            while pending:
-                ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    yield future.result()
-                    pending |= {pool.submit(play, chunk) for chunk in islice(waiting, 1)}
+            return player.play(play, chunk, timeout)
+        finally:
+            free.put(player)
+
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            pending: dict[Future[Outcome[Result]], Sequence[Task]] = {}
+            while True:
+                pending |= {pool.submit(played, chunk): chunk for chunk in islice(chunks, 2 * workers - len(pending))}
+                if not pending:
+                    break
+                ended, _ = wait(pending, return_when=FIRST_COMPLETED)
+                future = ended.pop()
+                yield pending.pop(future), future.result()
         except BaseException:  # an interruption, perhaps, which need not wait for chunks under way
-            writer.close()
+            pool.shutdown(wait=False, cancel_futures=True)
+            for player in players:
+                player.close()
             raise
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Start processes that Ctrl-C does not reach, whoever else it is sent to; the one that started them ends them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # which would let the signal through again when it is started
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def end_with_parent(line: "connection.Connection | None" = None) -> None:
-    """End this worker when the process that started it ends, even by a kill, or closes its end of the line.
-
-    It would wait for work for ever.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    if parent is not None:
-        watched = [parent.sentinel, *([] if line is None else [line])]
-        threading.Thread(target=_end_after, args=(watched,), daemon=True).start()
-
-
-def _end_after(watched: list[Any]) -> None:
-    connection.wait(watched)
-    os._exit(1)
+    for player in players:
+        player.close(GRACE)
 
 
 def on_dask(
-    play: Callable[[Chunk], Result], chunks: Iterable[Chunk], workers: int, scheduler: str | None
-) -> Generator[Result, None, None]:
-    """Play on the workers of a Dask cluster: that of a scheduler, or one started on this machine for the purpose.
+    play: Callable[[Task], Result],
+    chunks: Iterator[Sequence[Task]],
+    workers: int,
+    scheduler: str | None,
+    timeout: float | None = None,
+) -> Played[Task, Result]:
+    """Play beside the workers of a Dask cluster: that of a scheduler, or one started on this machine for the purpose.
 
-    Twice as many chunks as the cluster has threads are under way, which are counted again as workers come and go. A
-    chunk that was lost with too many workers raises BrokenExecutor.
+    Each thread of a worker has a process for tasks, so that a task that is killed or hangs leaves the worker alone.
+    Twice as many chunks as the cluster has threads are under way, which are counted again as workers come and go.
     """
     try:
         dask, distributed = import_module("dask"), import_module("distributed")
@@ -101,26 +90,44 @@ def on_dask(
         stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": LOST}))
         place: Any = scheduler
         if scheduler is None:
-            with _deaf_children():
+            with deaf_children():
                 local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
             place = stack.enter_context(local)
         client = stack.enter_context(distributed.Client(place))
-        waiting = iter(chunks)
-        pending: set[Any] = set()
+        pending: dict[Any, Sequence[Task]] = {}
+
+        def submit(chunk: Sequence[Task]) -> None:
+            # A chunk that is lost with its worker is played again, and an old result never passes for a new one.
+            pending[client.submit(_play_beside, play, chunk, timeout, pure=False)] = chunk
+
         while True:
             room = 2 * max(1, sum(client.nthreads().values())) - len(pending)
-            # A chunk that is lost with its worker is played again, and an old result never passes for a new one.
-            pending |= {client.submit(play, chunk, pure=False) for chunk in islice(waiting, max(0, room))}
+            for chunk in islice(chunks, max(0, room)):
+                submit(chunk)
             if not pending:
                 return
             try:
-                ended, pending = distributed.wait(pending, timeout=RECOUNT, return_when="FIRST_COMPLETED")
+                ended, _ = distributed.wait(list(pending), timeout=RECOUNT, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 continue
             for future in ended:
+                chunk = pending.pop(future)
                 try:
-                    result = future.result()
+                    outcome = future.result()
                 except distributed.KilledWorker as error:
-                    raise BrokenExecutor(str(error)) from error
+                    if len(chunk) > 1:  # which of them was it?
+                        for task in chunk:
+                            submit([task])
+                        continue
+                    outcome = Outcome([], 0.0, death=f"was lost with its worker time and again ({error})")
                 future.release()
-                yield result
+                yield chunk, outcome
+
+
+def _play_beside(play: Callable[[Task], Result], chunk: Sequence[Task], timeout: float | None) -> Outcome[Result]:
+    """Play a chunk in the process that belongs to this thread of a worker."""
+    if not hasattr(_here, "player"):
+        _here.player = Player()
+        atexit.register(_here.player.close)
+    outcome: Outcome[Result] = _here.player.play(play, chunk, timeout)
+    return outcome

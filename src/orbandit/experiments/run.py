@@ -2,23 +2,25 @@
 
 Runs are handed out in chunks of the seeds of one problem, agent and horizon, to an engine's workers, as many as fit
 into a time that is measured; only this process writes. A run is the same whoever plays it, so that it does not matter
-where a kill or a failure struck: what is in the store is not played again.
+where a kill or a failure struck: what is in the store is not played again. A run whose process is killed is played
+again, a few times; one that takes longer than the experiment's timeout is given up, and its process ended.
 """
 
 import os
-import time
 import traceback
+import warnings
+from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orbandit._checks import as_count, described, unknown_name
-from orbandit.errors import InputError, RunError, StoreError
+from orbandit.errors import InputError, OrbanditWarning, RunError, StoreError
 from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
+from orbandit.experiments.players import Outcome
 from orbandit.experiments.simulate import simulate
 from orbandit.experiments.store import Store, check_new
 from orbandit.experiments.tasks import Task
@@ -34,6 +36,9 @@ PLAYS = 100
 
 PICTURED = 3
 """Most coordinates of points that a picture can show."""
+
+ATTEMPTS = 3
+"""A run whose process was killed so many times is given up."""
 
 Progress = Callable[[FinishedRun], None]
 """Told each run once it is in the store."""
@@ -59,8 +64,9 @@ def run(
     engine : "local" or "dask"
         Who plays: processes of this machine, or the workers of a Dask cluster. It changes no number but the time.
     jobs : int, optional
-        Number of processes, by default one for each processor; 1 plays in this one. A cluster with a
-        scheduler has its own. Processes import the main script: keep what it does under `if __name__ == "__main__":`.
+        Number of processes, by default one for each processor; 1 plays in this one, unless there is a timeout. A
+        cluster with a scheduler has its own. Processes import the main script: keep what it does under
+        `if __name__ == "__main__":`.
     scheduler : str, optional
         Address of a Dask scheduler; without it, a cluster is started on this machine.
     progress : callable, optional
@@ -73,31 +79,77 @@ def run(
     StoreError
         If it is damaged, or no store at all.
     RunError
-        If a run fails, in code of the user's own perhaps, or its worker is lost; all that was finished is stored.
+        If a run fails, in code of the user's own perhaps, at once; if one took longer than the timeout, or its process
+        was killed too often, after all others were played. All that was finished is stored.
+
+    Warns
+    -----
+    OrbanditWarning
+        At once for each run whose process was killed or took too long, and for damaged runs of the store.
     """
     workers = workers_of(engine, jobs, scheduler)
     with _opened(experiment, Path(path)) as store:
         left = _left(experiment, store.done())
         chunks, many = Chunks(left, SECONDS[engine]), 0
+        losses = _Losses(experiment.timeout)
         if engine == "dask":
-            played = engines.on_dask(play, chunks, workers, scheduler)
+            played = engines.on_dask(play, chunks, workers, scheduler, experiment.timeout)
         else:
-            played = engines.on_processes(play, chunks, min(workers, max(1, len(left))))
-        try:
-            with closing(played):
-                for finished, seconds in played:
-                    chunks.learn(finished, seconds)
-                    store.add_many(finished)
-                    many += len(finished)
-                    for one in finished:
+            played = engines.on_processes(play, chunks, min(workers, max(1, len(left))), experiment.timeout)
+        with closing(played):
+            for chunk, outcome in played:
+                if outcome.results:
+                    chunks.learn(outcome.results, outcome.seconds)
+                    store.add_many(outcome.results)
+                    many += len(outcome.results)
+                    for one in outcome.results:
                         if progress is not None:
                             progress(one)
-        except BrokenExecutor as error:
-            raise RunError(
-                f"a worker was killed, perhaps for want of memory; {len(store.done()):,} runs are stored, "
-                "start again to go on."
-            ) from error
+                if outcome.failure is not None:
+                    raise outcome.failure
+                if len(outcome.results) < len(chunk):
+                    lost, *rest = chunk[len(outcome.results) :]
+                    chunks.again([*rest, lost] if losses.may_try_again(lost, outcome) else rest)
+    losses.tell()
     return many
+
+
+class _Losses:
+    """Keeps count of runs whose process was killed or ended for the time they took."""
+
+    def __init__(self, timeout: float | None) -> None:
+        self._timeout = timeout
+        self._deaths: Counter[str] = Counter()
+        self._given_up: list[str] = []
+
+    def may_try_again(self, task: Task, outcome: Outcome[FinishedRun]) -> bool:
+        """Take note of a loss, say so, and tell whether the run is to be played again."""
+        name = _named(task)
+        if outcome.is_late:
+            self._give_up(f"{name}: timed out after {self._timeout:g} s")
+            return False
+        self._deaths[name] += 1
+        if self._deaths[name] == ATTEMPTS:
+            self._give_up(f"{name}: tried {ATTEMPTS} times, the last time its process {outcome.death}")
+            return False
+        _warn(f"{name}: its process {outcome.death}; it is played again.")
+        return True
+
+    def _give_up(self, what: str) -> None:
+        self._given_up.append(what)
+        _warn(f"{what}; the others go on.")
+
+    def tell(self) -> None:
+        """Raise an error that names all runs that were given up, if there are any."""
+        if self._given_up:
+            raise RunError(
+                f"{len(self._given_up):,} runs were given up, all others are stored; start again to try them again:\n"
+                + "\n".join(self._given_up)
+            )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, OrbanditWarning, stacklevel=4)
 
 
 def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
@@ -151,17 +203,8 @@ def _check_same(experiment: "Experiment", store: Store) -> None:
         raise InputError(f"{store.path} holds another experiment than {experiment.name!r}; choose another file.")
 
 
-def play(tasks: list[Task]) -> tuple[list[FinishedRun], float]:
-    """Play tasks one after the other, and return what they gave and the seconds that all of it took.
-
-    It is a pure function of the tasks but for the seconds.
-    """
-    begun = time.perf_counter()
-    finished = [_played(task) for task in tasks]
-    return finished, time.perf_counter() - begun
-
-
-def _played(task: Task) -> FinishedRun:
+def play(task: Task) -> FinishedRun:
+    """Play a task; it is a pure function of it but for the seconds that the run took."""
     try:
         arguments = task.arguments()
         runs = simulate(**arguments, jobs=1, plays=PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
@@ -183,3 +226,7 @@ def _failure(task: Task, error: BaseException) -> RunError:
     )
     failure.add_note("".join(traceback.format_exception(error)))
     return failure
+
+
+def _named(task: Task) -> str:
+    return f"{task.agent} on {task.problem}, horizon {task.horizon:,}, seed {task.seed}"

@@ -20,6 +20,8 @@ MOST_SEEDS = 1_000_000
 MOST_PER_DECADE = 1_000
 LONGEST = 10**12
 """Largest horizon."""
+LONGEST_TIMEOUT = 1_000_000.0
+"""Most seconds for a run."""
 LARGEST = 2**63 - 1
 """Largest seed, for the sake of databases."""
 TABLES: tuple[KeyPath, ...] = (("problem",), ("agent",))
@@ -82,6 +84,7 @@ class Schema(BaseModel):
         BeforeValidator(_seeds),
     ] = Field(default_factory=lambda: list(range(10)))
     checkpoints: Annotated[Rounds, WrapValidator(_checkpoints)] | None = None
+    timeout: Annotated[float, Field(gt=0, le=LONGEST_TIMEOUT, allow_inf_nan=False)] | None = None
     problem: list[_Table] = Field(min_length=1)
     agent: list[_Table] = Field(min_length=1)
 

@@ -4,6 +4,7 @@
     horizons = [1_000, 10_000]
     seeds = 10                      # a number of runs, or a list of seeds
     checkpoints = 20                # rounds in each factor of ten at which regret is read, or a list of rounds
+    timeout = 600                   # seconds that a run may take; without it, as long as it likes
 
     [[problem]]
     class = "Cone"
@@ -102,7 +103,10 @@ class Experiment:
     checkpoints : int or tuple of int
         When the regret is read, as `simulate` takes it.
     description, folder : dict, Path
-        The file's content, as JSON can hold it, and where the file lies.
+        The file's content, as JSON can hold it, and where the file lies. The timeout is left out: it changes no result,
+        and an experiment may go on with another.
+    timeout : float or None
+        Seconds that a run may take.
     """
 
     name: str
@@ -113,6 +117,7 @@ class Experiment:
     checkpoints: int | tuple[int, ...]
     description: dict[str, Any] = field(hash=False)
     folder: Path
+    timeout: float | None = None
 
     def __len__(self) -> int:
         return len(self.problems) * len(self.agents) * len(self.horizons) * len(self.seeds)
@@ -240,7 +245,8 @@ class _Reader:
         horizons, seeds = tuple(checked.horizons), tuple(checked.seeds)
         given: int | list[int] | None = checked.checkpoints
         checkpoints = PER_DECADE if given is None else given if isinstance(given, int) else tuple(given)
-        rest = (horizons, seeds, checkpoints, self._data, self._folder)
+        description = {key: value for key, value in self._data.items() if key != "timeout"}
+        rest = (horizons, seeds, checkpoints, description, self._folder, checked.timeout)
         return Experiment(checked.name or name, tuple(problems), tuple(agents), *rest)
 
     def _tables(self, key: str) -> Tables:

@@ -51,23 +51,26 @@ def on_processes(
         finally:
             free.put(player)
 
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            pending: dict[Future[Outcome[Result]], Sequence[Task]] = {}
-            while True:
-                pending |= {pool.submit(played, chunk): chunk for chunk in islice(chunks, 2 * workers - len(pending))}
-                if not pending:
-                    break
-                ended, _ = wait(pending, return_when=FIRST_COMPLETED)
-                future = ended.pop()
-                yield pending.pop(future), future.result()
-        except BaseException:  # an interruption, perhaps, which need not wait for chunks under way
-            pool.shutdown(wait=False, cancel_futures=True)
-            for player in players:
-                player.close()
-            raise
-    for player in players:
-        player.close(GRACE)
+    try:
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                pending: dict[Future[Outcome[Result]], Sequence[Task]] = {}
+                while True:
+                    room = 2 * workers - len(pending)
+                    pending |= {pool.submit(played, chunk): chunk for chunk in islice(chunks, room)}
+                    if not pending:
+                        break
+                    ended, _ = wait(pending, return_when=FIRST_COMPLETED)
+                    future = ended.pop()
+                    yield pending.pop(future), future.result()
+            except BaseException:  # an interruption, perhaps, which need not wait for chunks under way
+                pool.shutdown(wait=False, cancel_futures=True)
+                for player in players:
+                    player.close()
+                raise
+    finally:
+        for player in players:
+            player.close(GRACE)
 
 
 def on_dask(

@@ -176,8 +176,8 @@ class Player:
         code = process.exitcode or 0
         if code >= 0:
             return f"ended with code {code}"
-        hint = ", perhaps for want of memory" if -code == getattr(signal, "SIGKILL", None) else ""
-        return f"was killed by {signal.Signals(-code).name}{hint}"
+        name = {number.value: number.name for number in signal.Signals}.get(-code, f"signal {-code}")
+        return f"was killed by {name}{', perhaps for want of memory' if name == 'SIGKILL' else ''}"
 
 
 def _serve(line: Any) -> None:

@@ -90,7 +90,8 @@ def test_public_names():
 
 
 def test_errors_are_catchable_by_kind():
-    for name in set(ob.errors.__all__) - {"OrbanditError"}:
+    assert issubclass(ob.errors.OrbanditWarning, UserWarning)
+    for name in set(ob.errors.__all__) - {"OrbanditError", "OrbanditWarning"}:
         kind = getattr(ob.errors, name)
         assert issubclass(kind, ob.errors.OrbanditError)
         assert issubclass(kind, ValueError | TypeError | ImportError | RuntimeError)

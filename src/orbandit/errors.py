@@ -1,4 +1,7 @@
-"""What orbandit raises: every error is an `OrbanditError`, and a built-in kind such as `ValueError` besides."""
+"""What orbandit raises: every error is an `OrbanditError`, and a built-in kind such as `ValueError` besides.
+
+What went wrong and was made good is told by an `OrbanditWarning`.
+"""
 
 from typing import Any
 

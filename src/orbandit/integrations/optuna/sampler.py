@@ -114,11 +114,6 @@ class OrbitSampler(BaseSampler):
         self._independent = independent_sampler
         fresh = np.random.SeedSequence().entropy
         self._seed = as_seed(fresh if seed is None else seed)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Start without having read any study."""
-        self._lock = threading.RLock()
         self._views: dict[tuple[str, Any], View] = {}
         self._begin()
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import spatial
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from scipy.stats import ks_2samp, kstest
@@ -11,6 +12,7 @@ from scipy.stats import ks_2samp, kstest
 import orbandit as ob
 from cases import SPACES, S
 from orbandit.errors import InputError, InputTypeError
+from orbandit.spaces import polytope
 
 all_spaces = pytest.mark.parametrize("name", SPACES)
 
@@ -467,3 +469,26 @@ def test_the_total_of_a_simplex():
     assert budget.volume == pytest.approx(60**3 * S.Simplex(4).volume)
     with pytest.raises(InputError, match="total"):
         S.Simplex(3, total=0.0)
+
+
+def test_polytopes_with_too_many_facets_are_refused_before_they_are_made(monkeypatch):
+    curve = np.linspace(-1, 1, 60)[:, None] ** np.arange(1, 7)  # a cyclic polytope: as many facets as there can be
+    assert len(S.Polytope(curve)._facets) == polytope._most_facets(60, 6) == 30_800
+    sizes = []
+    monkeypatch.setattr(polytope, "MAX_FACETS", 2_000)
+    monkeypatch.setattr(
+        spatial, "ConvexHull", lambda points, hull=spatial.ConvexHull: sizes.append(len(points)) or hull(points)
+    )
+    with pytest.raises(InputError, match="at most 2,000 facets"):
+        S.Polytope(curve)
+    assert max(sizes) < 40
+
+
+def test_polytopes_with_many_points_and_few_facets_are_not_refused(monkeypatch):
+    monkeypatch.setattr(polytope, "MAX_FACETS", 200)
+    rng = np.random.default_rng(0)
+    cross = np.vstack([np.eye(5), -np.eye(5)])
+    points = np.vstack([0.1 * rng.standard_normal((300, 5)).clip(-1, 1), cross])
+    assert polytope._most_facets(*points.shape) > 200
+    assert len(S.Polytope(points)._facets) == 32
+    assert S.Polytope(points).vertices.tolist() == cross.tolist()

@@ -1,6 +1,9 @@
 """Polytope: the convex hull of finitely many points, and the regular ones by name."""
 
 import copy
+import hashlib
+import math
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Self, final
 
@@ -15,6 +18,12 @@ from orbandit.spaces.regular import regular_vertices
 FLAT = 1e-9
 """A polytope thinner than this fraction of its size counts as flat."""
 
+MAX_FACETS = 100_000
+"""Most facets of a polytope in four dimensions or more, as simplices."""
+
+CHUNK = 2**22
+"""About how many numbers are held at once while points are compared with facets or corners."""
+
 
 @final
 class Polytope(Space):
@@ -23,7 +32,8 @@ class Polytope(Space):
     Parameters
     ----------
     vertices : (k, dim) array
-        At least dim + 1 points; those that are no corners of the hull are dropped.
+        At least dim + 1 points; those that are no corners of the hull are dropped. In four dimensions or more the hull
+        has at most 100,000 facets, counted as simplices.
 
     Examples
     --------
@@ -121,8 +131,8 @@ class Polytope(Space):
         return made
 
     def _excess(self, points: Array) -> Array:
-        excess: Array = ((points - self._middle) @ self._normals.T - self._offsets).max(axis=1)
-        return excess
+        excess = [(some @ self._normals.T - self._offsets).max(axis=1) for some in self._few(points - self._middle)]
+        return np.concatenate(excess)
 
     def _sample(self, size: int, rng: np.random.Generator) -> Array:
         cones, volumes = self._triangulation
@@ -146,14 +156,47 @@ class Polytope(Space):
         return nearest
 
     def _support(self, directions: Array) -> Array:
-        heights: Array = (directions @ self._vertices.T).max(axis=1)
-        return heights
+        return np.concatenate([(some @ self._vertices.T).max(axis=1) for some in self._few(directions)])
+
+    def _few(self, rows: Array) -> list[Array]:
+        """Return rows a few at a time, so that all facets or corners may be compared with them."""
+        step = max(1, CHUNK // max(len(self._normals), len(self._vertices)))
+        return np.split(rows, range(step, len(rows), step))
 
     def _farthest(self, point: Array) -> float:
         return float(norms(self._vertices - point).max())
 
     def _halfspaces(self) -> tuple[Array, Array]:
         return self._normals, self._offsets + self._normals @ self._middle
+
+
+def _samples(points: Array) -> Iterator[Array]:
+    """Yield the points, after random samples of them that grow, if their hull may have too many facets.
+
+    A facet of all is one of a sample of r of n points with a probability of at least (r / n)^dim, so that samples that
+    grow by a factor 1 + 1 / dim show what is coming. The points themselves seed the choice: nobody can arrange for it.
+    Points that span the space, and the extreme ones along the axes, are in all of them.
+    """
+    from scipy.linalg import qr
+
+    count, d = points.shape
+    if _most_facets(count, d) > MAX_FACETS:
+        _, _, pivots = qr((points - points[0]).T, mode="economic", pivoting=True)
+        first = np.unique([0, *pivots[:d], *points.argmin(axis=0), *points.argmax(axis=0)])
+        rest = np.setdiff1d(np.arange(count), first)
+        seed = np.frombuffer(hashlib.sha256(points.tobytes()).digest(), dtype=np.uint32)
+        order = np.concatenate([first, np.random.default_rng(seed).permutation(rest)])
+        size = 2 * d
+        while size < count:
+            yield points[order[:size]]
+            size += 1 + size // d
+    yield points
+
+
+def _most_facets(count: int, dim: int) -> int:
+    """Return how many facets the hull of so many points has at most: the upper bound theorem (McMullen 1970)."""
+    low, high = dim // 2, (dim - 1) // 2
+    return math.comb(max(0, count - dim + low), low) + math.comb(max(0, count - dim + high), high)
 
 
 def _hull(points: Array) -> tuple[Array, Array, npt.NDArray[np.intp], Array]:
@@ -166,7 +209,14 @@ def _hull(points: Array) -> tuple[Array, Array, npt.NDArray[np.intp], Array]:
 
     size = np.ptp(points, axis=0).max()
     try:
-        hull = ConvexHull(points / size)
+        for some in _samples(points / size):
+            hull = ConvexHull(some)
+            if points.shape[1] > 3 and len(hull.simplices) > MAX_FACETS:
+                raise InputError(
+                    f"the hull of `vertices` must have at most {MAX_FACETS:,} facets, counted as simplices, but "
+                    f"{len(some)} of these {len(points)} points in R^{points.shape[1]} have {len(hull.simplices):,}; "
+                    "use fewer points, or a Box, a Ball or a Product."
+                )
     except QhullError as error:
         raise InputError(
             f"`vertices` have no convex hull that Qhull can find; are they nearly flat? {error}"

@@ -229,3 +229,20 @@ def test_huge_names_of_coxeter_groups_are_refused(digits):
 def test_huge_orders_are_named_in_messages():
     with pytest.raises(GroupTooLargeError, match=r"has about 10\^5735"):  # which has more digits than Python writes
         G.Symmetric(2000).elements()
+
+
+def test_parts_with_large_lists_are_refused_before_they_are_made():
+    with pytest.raises(GroupTooLargeError, match="Diagonal must list the elements"):
+        G.Diagonal(G.CyclicShift(300), 2)
+    with pytest.raises(GroupTooLargeError, match="Joint must list the elements"):
+        G.Joint(G.Trivial(200), G.Diagonal(G.Dihedral(300), 100))
+    with pytest.raises(GroupTooLargeError, match="generators of `a` and `b`"):
+        G.Joint(G.Symmetric(300), G.Trivial(300))
+
+
+def test_cosets_that_take_too_long_are_refused():
+    with pytest.raises(GroupTooLargeError, match="4,999,800,002 orbit distances would be measured"):
+        G.Joint(G.Cyclic(2), G.Cyclic(99_998))
+    nested = G.Joint(G.Cyclic(4999), G.Cyclic(4993))
+    with pytest.raises(GroupTooLargeError, match="of 4,993 images each"):
+        G.Joint(nested, G.Cyclic(49_991))

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 import naive
 import orbandit as ob
 from cases import FINITE, INFINITE, LARGE, G, coordinates, delicate_points, points_near_walls
+from orbandit.groups import domain
 
 GROUPS = {**FINITE, **INFINITE, **LARGE}
 WITH_DOMAIN = [name for name in [*FINITE, *LARGE] if name != "joint without a domain"]
@@ -357,3 +358,17 @@ def test_points_in_space_are_compared_over_all_swaps_and_rotations():
     assert abs(group.distance(a, b) - min(gaps)) < 1e-9
     with pytest.raises(ob.errors.NoDomainError, match="no known fundamental domain"):
         group.domain()
+
+
+def test_faces_that_are_plainly_redundant_need_no_program_each(monkeypatch):
+    calls = []
+    one = domain._nearest_combination
+    monkeypatch.setattr(domain, "_nearest_combination", lambda *args: calls.append(args) or one(*args))
+    everything = G.Permutation([[1, 0, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]])
+    assert everything.order == 720
+    assert len(everything.domain().normals) == 5
+    assert len(calls) < 50
+    calls.clear()
+    shift = G.Permutation([[*range(1, 60), 0]])
+    assert len(shift.domain().normals) == 59
+    assert not calls  # they are independent

@@ -42,6 +42,9 @@ from orbandit.spaces import Space
 LIMIT = 100_000
 """Most group elements, or points of an orbit, that are listed unless the caller allows more."""
 
+MAX_LISTED = 2**24
+"""Most numbers of the matrices that a group lists on its own account, and of its generators in an agent."""
+
 
 class Group(Recipe, ABC):
     """A group of isometries of R^dim that fix a centre.
@@ -78,6 +81,16 @@ class Group(Recipe, ABC):
     def generators(self) -> Array:
         """Elements that generate the group (a dense subgroup, if it is infinite), as (k, dim, dim) matrices."""
         return frozen(self._generators())
+
+    @property
+    def _generator_count(self) -> int:
+        """How many generators there are at most, before they are made."""
+        return self.dim
+
+    @property
+    def _effort(self) -> int:
+        """How many images are compared for one orbit distance: 1 for a closed form."""
+        return 1
 
     @property
     def is_reflection(self) -> bool:
@@ -365,6 +378,11 @@ def check_fit(space: object, group: object) -> None:
         raise InputError(
             f"{shown(group)} does not preserve {shown(space)}; see `group.preserves` and `group.centered`."
         )
+
+
+def listed(group: Group) -> Array:
+    """Return all elements of a group that is a part of another, if they are few and have at most MAX_LISTED numbers."""
+    return group.elements(min(LIMIT, max(1, MAX_LISTED // group.dim**2)))
 
 
 def _shown(order: int | float) -> str:

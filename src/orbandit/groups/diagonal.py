@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_dim, identity, shown
 from orbandit.errors import GroupTooLargeError, InputTypeError
-from orbandit.groups.base import Group
+from orbandit.groups.base import Group, listed
 from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation
 from orbandit.groups.blockwise import kron
 from orbandit.groups.enumerated import EnumeratedGroup
@@ -24,7 +24,8 @@ class Diagonal(Group):
 
     Where the part permutes coordinates or blocks, or mixes them, the copies of one coordinate move together
     like a block, and the closed forms of `BlockPermutation`, `SignedBlockPermutation` and `Orthogonal` hold.
-    Any other part is listed, if it has at most 100,000 elements. The domain is the part's, for the first copy.
+    Any other part is listed, if it has at most 100,000 elements, and their matrices 2^24 entries. The domain is the
+    part's, for the first copy.
 
     Parameters
     ----------
@@ -69,6 +70,14 @@ class Diagonal(Group):
     def is_reflection(self) -> bool:
         """Whether reflections generate the group: only for a single copy of a reflection group."""
         return self._copies == 1 and self._part.is_reflection
+
+    @property
+    def _generator_count(self) -> int:
+        return self._part._generator_count
+
+    @property
+    def _effort(self) -> int:
+        return self._inner._effort
 
     def _name(self) -> str:
         return f"Diagonal({self._part._name()}, {self._copies})"
@@ -145,7 +154,7 @@ class _Copies(EnumeratedGroup):
     def __init__(self, part: Group, copies: int) -> None:
         self._part, self._copies = part, copies
         try:
-            self._listed = part.elements()
+            self._listed = listed(part)
         except GroupTooLargeError as error:
             raise GroupTooLargeError(
                 f"Diagonal must list the elements of {shown(part)}, which are too many; it has closed forms for "

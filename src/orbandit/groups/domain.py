@@ -95,9 +95,12 @@ def irredundant(normals: Array, inside: Array) -> Array:
     there is one to keep (Clarkson 1994), so that every program has only the kept faces as unknowns.
     """
     heights = normals @ inside
+    if 0 < len(normals) <= len(inside) and np.linalg.matrix_rank(normals, tol=REDUNDANT) == len(normals):
+        return normals  # independent: none is a combination of others
     kept: list[int] = []
+    redundant = np.zeros(len(normals), dtype=bool)
     for i in range(len(normals)):
-        while i not in kept:
+        while i not in kept and not redundant[i]:
             beyond = -normals[i]
             if kept:
                 weights, distance = _nearest_combination(normals[kept], normals[i])
@@ -108,12 +111,20 @@ def irredundant(normals: Array, inside: Array) -> Array:
             ways = np.divide(heights, -slopes, where=slopes < -1e-12, out=np.full(len(slopes), np.inf))
             hit = int(np.argmin(ways))
             kept.append(i if hit in kept else hit)
+            redundant |= _combined(normals[kept], normals)
     # A ray through an edge of the cone may have met a face that only touches it there.
     for i in sorted(kept, reverse=True):
         others = [j for j in kept if j != i]
         if others and _nearest_combination(normals[others], normals[i])[1] <= REDUNDANT:
             kept = others
     return normals[sorted(kept)]
+
+
+def _combined(rows: Array, targets: Array) -> npt.NDArray[np.bool_]:
+    """Tell which targets are seen at once, by least squares, to be non-negative combinations of rows; others may be."""
+    weights = np.maximum(targets @ np.linalg.pinv(rows), 0.0)
+    seen: npt.NDArray[np.bool_] = np.linalg.norm(weights @ rows - targets, axis=1) <= REDUNDANT
+    return seen
 
 
 def _nearest_combination(rows: Array, target: Array) -> tuple[Array, float]:

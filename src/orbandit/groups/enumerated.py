@@ -27,6 +27,10 @@ class EnumeratedGroup(Group):
     def _images(self, points: Array) -> Array:
         """Return all images of each point, (m, order, dim), the point itself first."""
 
+    @property
+    def _effort(self) -> int:
+        return int(self.order)
+
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         base = self._base_point / (np.linalg.norm(self._base_point) or 1.0)
 

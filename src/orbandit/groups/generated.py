@@ -73,6 +73,10 @@ class Matrix(EnumeratedGroup):
         """Number of elements, counted."""
         return len(self._closed)
 
+    @property
+    def _generator_count(self) -> int:
+        return len(self._given)
+
     def _name(self) -> str:
         return f"Matrix(<{len(self._given)} generators in R^{self.dim}>)"
 
@@ -138,6 +142,10 @@ class Permutation(PermutationGroup):
                 )
         self._given = given.astype(np.intp)
         super().__init__(close_permutations(self._given, as_count(limit, "limit")))
+
+    @property
+    def _generator_count(self) -> int:
+        return len(self._given)
 
     def _name(self) -> str:
         return f"Permutation({self._given.tolist()})"

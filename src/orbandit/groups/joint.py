@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, shown
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
-from orbandit.groups.base import LIMIT, Group
+from orbandit.groups.base import LIMIT, MAX_LISTED, Group, listed
 from orbandit.groups.closure import check_limit, generic_point
 from orbandit.groups.domain import dirichlet_normals, irredundant
 from orbandit.groups.enumerated import CHUNK
@@ -25,6 +25,9 @@ from orbandit.groups.ties import Flags, best_image, settled, tolerances
 
 SAME = 1e-9
 """Points of unit size at a smaller orbit distance lie on one orbit."""
+
+MAX_COMPARED = 2**27
+"""Most images that are compared to find the cosets of b."""
 
 
 @final
@@ -36,7 +39,8 @@ class Joint(Group):
     a : Group
         Any group.
     b : Group
-        Finite, with at most 100,000 elements, and normalising a: h a h^-1 = a for each h in b.
+        Finite, with at most 100,000 elements, and normalising a: h a h^-1 = a for each h in b. The matrices of the
+        elements, and those of all generators, have at most 2^24 entries.
 
     Notes
     -----
@@ -74,20 +78,34 @@ class Joint(Group):
         if b.order == float("inf"):
             raise InputError(f"`b` must be finite, but got {shown(b)}; swap the two groups.")
         self._a, self._b = a, b
+        if self._generator_count * a.dim**2 > MAX_LISTED:
+            raise GroupTooLargeError(
+                f"the generators of `a` and `b` must have at most {MAX_LISTED:,} entries, but these may be "
+                f"{self._generator_count} matrices of {a.dim} rows; use fewer coordinates or generators."
+            )
         _check_normalises(a, b)
         try:
-            self._cosets = _cosets(a, b.elements())
+            elements = listed(b)
         except GroupTooLargeError as error:
             raise GroupTooLargeError(
                 f"Joint must list the elements of `b`={shown(b)}, which are too many; swap the groups if `a` is "
                 "smaller, or use one group for both, such as SignedPermutation for Symmetric and SignFlips."
             ) from error
+        self._cosets = _cosets(a, elements)
         super().__init__(_common_fixed_point(a, b))
 
     @property
     def order(self) -> int | float:
         """The order of a times the number of cosets, counted."""
         return self._a.order * len(self._cosets)
+
+    @property
+    def _generator_count(self) -> int:
+        return self._a._generator_count + self._b._generator_count
+
+    @property
+    def _effort(self) -> int:
+        return len(self._cosets) * self._a._effort
 
     def _name(self) -> str:
         return f"Joint({self._a._name()}, {self._b._name()})"
@@ -199,7 +217,7 @@ def _check_normalises(a: Group, b: Group) -> None:
     """Refuse b unless h g h^-1 lies in a for the generators h of b and g of a."""
     x = generic_point(a.dim)
     for j, h in enumerate(b.generators):
-        images = (h @ a.generators @ h.T) @ x
+        images = (a.generators @ (h.T @ x)) @ h.T
         outside = a._distance(x[None], images)[0] > SAME * np.linalg.norm(x)
         if outside.any():
             raise InputError(
@@ -213,8 +231,11 @@ def _cosets(a: Group, elements: Array) -> Array:
     x = generic_point(a.dim)
     images = elements @ x
     identity = np.linalg.norm(images - x, axis=1).argmin()
+    _check_compared(a, len(elements))
     shared = (a._distance(x[None], images)[0] <= SAME * np.linalg.norm(x)).sum()
-    if shared == 1:
+    if shared > 1:
+        _check_compared(a, len(elements) * len(elements) // int(shared))
+    else:
         return np.concatenate([elements[identity][None], np.delete(elements, identity, axis=0)])
     chosen, left = [int(identity)], np.ones(len(elements), dtype=bool)
     while True:
@@ -222,6 +243,16 @@ def _cosets(a: Group, elements: Array) -> Array:
         if not left.any():
             return elements[chosen]
         chosen.append(int(left.argmax()))
+
+
+def _check_compared(a: Group, distances: int) -> None:
+    """Refuse to measure so many orbit distances under a."""
+    if distances * a._effort > MAX_COMPARED:
+        raise GroupTooLargeError(
+            f"`b` has too many elements beside `a`={a!r}: to find its cosets, {distances:,} orbit distances would be "
+            f"measured, of {a._effort:,} images each, more than {MAX_COMPARED:,} in all; use a smaller `b`, or an `a` "
+            "with a closed form."
+        )
 
 
 def _common_fixed_point(a: Group, b: Group) -> Array:

@@ -57,6 +57,14 @@ class Product(Group):
         """Whether all parts are reflection groups."""
         return all(part.is_reflection for part in self._parts)
 
+    @property
+    def _generator_count(self) -> int:
+        return sum(part._generator_count for part in self._parts)
+
+    @property
+    def _effort(self) -> int:
+        return sum(part._effort for part in self._parts)
+
     def _name(self) -> str:
         return f"Product({', '.join(part._name() for part in self._parts)})"
 

@@ -165,3 +165,9 @@ def test_bad_input_is_refused():
         M.CoveringTree(S.Box(0, 1, dim=6), 0.01)
     with pytest.raises(GroupTooLargeError, match="infinitely many"):
         M.CoveringTree(S.Ball(4), 0.5).orbit_neighbors(G.Orthogonal(2, 2), [0.1, 0.2, 0.3, 0.4], 0.5, exact=False)
+
+
+def test_a_limit_of_cells_is_kept():
+    assert len(ob.meshes.CoveringTree(S.Ball(2), 0.1, limit=1000).mesh) > 100
+    with pytest.raises(MeshTooLargeError, match="the 100 that are attempted"):
+        ob.meshes.CoveringTree(S.Ball(2), 0.1, limit=100)

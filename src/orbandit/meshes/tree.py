@@ -29,7 +29,7 @@ from orbandit.meshes.region import cells_meet
 from orbandit.spaces import Space
 
 LIMIT = 5_000_000
-"""Most cells kept on one level."""
+"""Most cells kept on one level, unless the caller says otherwise."""
 
 
 @final
@@ -42,6 +42,8 @@ class CoveringTree:
         What the tree covers.
     delta : float
         Leaves have diameters of at most 2 delta.
+    limit : int
+        Most cells kept on one level.
 
     Examples
     --------
@@ -54,18 +56,18 @@ class CoveringTree:
     True
     """
 
-    def __init__(self, space: Space, delta: float) -> None:
+    def __init__(self, space: Space, delta: float, limit: int = LIMIT) -> None:
         if not isinstance(space, Space):
             raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
         delta = as_positive(delta, "delta")
-        self._space = space
+        self._space, self._limit = space, as_count(limit, "limit")
         self._origin, self._axes = space._frame()
         self._high = space.support(self._axes) - self._axes @ self._origin
         self._low = -space.support(-self._axes) - self._axes @ self._origin
         self._cuts = _cuts(self._high - self._low, delta)
         leaf = math.prod(_sides(self._high - self._low, self._cuts).tolist())
         leaves = space.volume / leaf if leaf > 0 else 0.0  # too small to tell: the tree has a limit of its own
-        if leaves > LIMIT:
+        if leaves > self._limit:
             raise MeshTooLargeError(
                 f"a tree of coverings of {shown(space)} with delta={delta:.3g} has at least {leaves:.2g} leaves, more "
                 f"than the {LIMIT:,} that are attempted; use a larger `delta`."
@@ -194,7 +196,7 @@ class CoveringTree:
             codes[1::2] += 1
             meeting = cells_meet(self._space, self._origin, self._axes, lows, half)
             codes, lows = codes[meeting], lows[meeting]
-            if len(codes) > LIMIT:
+            if len(codes) > self._limit:
                 raise MeshTooLargeError(
                     f"a tree of coverings of {shown(self._space)} has more than {LIMIT:,} cells at depth {depth + 1}; "
                     "use a larger `delta`."

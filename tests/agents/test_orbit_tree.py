@@ -374,3 +374,16 @@ def test_a_slope_that_nobody_stated_is_learnt_in_any_units():
 def test_theory_needs_a_stated_slope():
     with pytest.raises(InputError, match="guarantee='theory' needs `lipschitz`"):
         OrbitTree(SQUARE, horizon=1000, guarantee="theory", seed=0)
+
+
+def test_a_slope_beyond_all_numbers_is_learnt_as_far_as_it_can_be_used():
+    agent = OrbitTree(S.Box(0.0, 1.0, dim=1), lipschitz=None, seed=0)
+    for point, reward in [(0.1, 0.0), (0.9, 1.0)]:
+        for _ in range(40):
+            agent.tell([point], reward)
+    for node, place in zip(np.flatnonzero(agent._stats[:, kriging.COUNT]), (0.0, 1e-158), strict=True):
+        agent._leaves.places[node] = place
+    kernels.review(agent._tree, True)
+    assert agent._leaves.pool[kriging.SCALE] == kriging.STEEPEST
+    assert np.isfinite(agent.estimate([0.5]))
+    assert agent.space.contains(agent.ask())

@@ -39,6 +39,9 @@ log(6 n^3) for keys that are confidence bounds, 0 for kriging; and a bound of al
 NEIGHBORS = 32
 FAR = 1.5
 """Cells further away than this, in units where the Lipschitz constant is 1, say nothing about rewards in [0, 1]."""
+STEEPEST = 1e50
+"""Largest Lipschitz constant that is learnt, in units of the first guess: its square times a squared distance, which is
+at most 1e200, is a number."""
 UNKNOWN = -2
 NEVER = -1.0
 

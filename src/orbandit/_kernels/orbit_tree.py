@@ -33,6 +33,7 @@ from orbandit._kernels.kriging import (
     SCALE,
     SPREAD,
     SQUARES,
+    STEEPEST,
     SUM,
     UNKNOWN,
     VALUE,
@@ -291,7 +292,7 @@ def learn_scale(tree: Tree) -> None:
                 change = abs(tree.stats[node, VALUE] - tree.stats[other, VALUE]) - doubt * np.sqrt(noise)
                 if change > 0.0 and squared > 0.0:
                     steepest = max(steepest, change / np.sqrt(squared))
-    tree.pool[SCALE] = steepest
+    tree.pool[SCALE] = min(steepest, STEEPEST)
 
 
 @compiled

@@ -8,13 +8,15 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array
+from orbandit._checks import MAX_COUNT, Array
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
-from orbandit._kernels.kriging import COLUMNS, COUNT, FOREIGN, NOISE, PENDING, SPREAD, SQUARES, SUM, Tree
+from orbandit._kernels.kriging import COLUMNS, COUNT, FOREIGN, NOISE, PENDING, SPREAD, SQUARES, STEEPEST, SUM, Tree
 from orbandit._kernels.tournament import levels_of, raise_all
 from orbandit.meshes.cells import DEEPEST, CellTree, Rows, hashes
 
+PRIOR = 4.0
+"""Rewards with the largest variance there can be that are added to the pool of noise."""
 TIE = 1e-9
 """Priorities of cells are below this, and added to keys."""
 
@@ -155,6 +157,17 @@ def radii(cells: CellTree, scale: float) -> Array:
     return np.array([cells.diameter(depth) / 2 * scale for depth in range(DEEPEST + 1)])
 
 
+def is_pool(pool: Array, rewards: float) -> bool:
+    """Tell whether a tree with so many rewards can know this of all cells together."""
+    now, scale, residual, freedom = pool.tolist()
+    return bool(
+        0 <= now <= MAX_COUNT
+        and 1 <= scale <= STEEPEST
+        and PRIOR <= freedom <= PRIOR + rewards
+        and PRIOR <= residual <= PRIOR + 100 * rewards  # a residual is at most 1 over the least m (1 - m), 0.01
+    )
+
+
 def check_state(stats: Array, keys: Array, places: Array, pool: Array, cells: CellTree) -> None:
     """Refuse statistics that no tree can have."""
     size, children = len(cells), cells.children
@@ -174,8 +187,7 @@ def check_state(stats: Array, keys: Array, places: Array, pool: Array, cells: Ce
         and (sums <= counts).all()
         and (stats[:, SQUARES] <= sums + 1e-9 * counts).all()
         and (stats[visits > 0, NOISE] > 0).all()
-        and np.isfinite(pool).all()
-        and (pool > 0)[1:].all()
+        and is_pool(pool, float(counts.sum()))
     )
     if not proper:
         raise ValueError("statistics that cannot be")

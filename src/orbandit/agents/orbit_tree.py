@@ -22,13 +22,13 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from orbandit._checks import Array, shown
+from orbandit._checks import Array, as_count, shown
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
 from orbandit.agents.base import ELSEWHERE, Handles, Seed, as_stream
 from orbandit.agents.files import Arrays
-from orbandit.agents.leaves import Leaves, check_state, radii
+from orbandit.agents.leaves import PRIOR, Leaves, check_state, radii
 from orbandit.agents.on_cells import CellAgent
 from orbandit.errors import InputError
 from orbandit.groups import Group
@@ -53,8 +53,6 @@ FIRST_CELLS = 8
 """The tree starts with at least so many leaves."""
 AHEAD = 2
 """Levels of cells made at a time, below every leaf with rewards."""
-PRIOR = 4.0
-"""Rewards with the largest variance there can be that are added to the pool of noise."""
 FIRST_REVIEW = 64
 """All cells are judged again when the rounds reach this, and at every doubling."""
 
@@ -305,7 +303,7 @@ class OrbitTree(CellAgent):
         return settings, {"salt": self._salt}, arrays
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._salt = int(state["salt"]) % 2**64
+        self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
         stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
         self._restore_cells(arrays)
         check_state(stats, keys, places, pool, self._cells)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 import orbandit as ob
 from agent_cases import AGENTS, a_pending, any_points, fewer, play, state
 from orbandit._kernels.kriging import COLUMNS, NOISE
-from orbandit.errors import InputError
+from orbandit.agents import sizes
+from orbandit.errors import GroupTooLargeError, InputError
 
 every = pytest.mark.parametrize("name", AGENTS)
 horizons = pytest.mark.parametrize("horizon", [3000, None], ids=["horizon", "anytime"])
@@ -209,14 +211,224 @@ def test_forged_files_are_refused_by_name(forgery, tmp_path):
         type(agent).load(path)
 
 
-def test_forged_sizes_are_refused_before_memory_is_set_aside(tmp_path):
+def recipe(kind, name, *args, center=None, **kwargs):
+    made = {"name": name, "args": list(args), "kwargs": kwargs}
+    return {kind: made if center is None else {**made, "center": center}}
+
+
+def swaps(dim):
+    """Generators of all permutations."""
+    return [[1, 0, *range(2, dim)], [*range(1, dim), 0]]
+
+
+def cyclic(m):
+    return recipe("group", "Cyclic", m, center=[0, 0])
+
+
+def settings(**changes):
+    def change(members):
+        for name, value in changes.items():
+            within_header("settings", name, value)(members)
+
+    return change
+
+
+TOO_LARGE = {
+    "arms": ("UCB1", settings(n_arms=10**9)),
+    "arms without generators": ("OrbitUCB1", settings(n_arms=10**9, generators=[])),
+    "candidates": ("OrbitGP", settings(candidates=10**9)),
+    "a box": ("HOO", settings(space=recipe("space", "Box", 0, 1, dim=10**9))),
+    "a box by position": ("OrbitGP", settings(space=recipe("space", "Box", 0, 1, 10**400))),
+    "a ball": ("OrbitTree", settings(space=recipe("space", "Ball", 20_000))),
+    "a simplex": ("UniformMesh", settings(space=recipe("space", "Simplex", 20_000))),
+    "a product": ("HOO", settings(space=recipe("space", "Product", *[recipe("space", "Box", 0, 1, 999)] * 2))),
+    "permutations": ("HOO", settings(group=recipe("group", "Symmetric", 20_000, center=0))),
+    "permutations of the space": (
+        "HOO",
+        settings(space=recipe("space", "Box", 0, 1, 1000), group=recipe("group", "Symmetric", 1000, center=[0] * 1000)),
+    ),
+    "shifts": ("OrbitTree", settings(group=recipe("group", "CyclicShift", 20_000, center=0))),
+    "blocks": ("OrbitGP", settings(group=recipe("group", "BlockPermutation", 10**5, 10**5, center=0))),
+    "copies": ("OrbitGP", settings(group=recipe("group", "Diagonal", cyclic(3), 10**9, center=0))),
+    "a rank": ("UniformMesh", settings(group=recipe("group", "Coxeter", "A5000", center=0))),
+    "cosets": ("HOO", settings(group=recipe("group", "Joint", cyclic(2), cyclic(99_998), center=[0, 0]))),
+    "matrices of shifts": (
+        "HOO",
+        settings(
+            group=recipe(
+                "group", "Diagonal", recipe("group", "CyclicShift", 900, center=[0] * 900), 1, center=[0] * 900
+            )
+        ),
+    ),
+    "leaves": ("UniformMeshN tree", within_header("state", "delta", 1e-3)),
+    "a later delta": ("UniformMeshN tree", within_header("state", "delta", 0.05)),
+    "rounds": ("UniformMesh", with_header(rounds=10**400)),
+}
+
+
+@pytest.mark.parametrize("forgery", TOO_LARGE)
+def test_forged_sizes_are_refused_before_memory_is_set_aside(forgery, tmp_path):
+    name, change = TOO_LARGE[forgery]
     path = tmp_path / "agent.npz"
-    AGENTS["UCB1"](horizon=10, seed=0).save(path)
-    rewritten(path, within_header("settings", "n_arms", 10**13))
+    AGENTS[name](horizon=10, seed=0).save(path)
+    ob.agents.Agent.load(path)
+    rewritten(path, change)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"agent\.npz"):
+            ob.agents.Agent.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        recipe("group", "Permutation", swaps(6), limit=10**15, center=[0] * 6),
+        recipe("group", "Permutation", swaps(6), center=[0] * 6),
+        recipe("group", "Matrix", np.eye(6)[swaps(6)].tolist(), center=[0] * 6),
+    ],
+)
+def test_a_file_lists_no_more_elements_than_an_agent_takes(group, tmp_path, monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_LISTED", 100_000)
+    path = tmp_path / "agent.npz"
+    AGENTS["HOO"](horizon=10, seed=0).save(path)
+    rewritten(path, settings(group=group))
+    with pytest.raises(InputError, match=r"agent\.npz .* GroupTooLargeError"):
+        ob.agents.Agent.load(path)
+    with pytest.raises(GroupTooLargeError, match="listed element"):
+        ob.agents.OrbitTree(ob.spaces.Box(0, 1, dim=6), ob.groups.Permutation(swaps(6)))
+
+
+def test_all_spaces_and_groups_of_a_file_are_no_larger_than_those_of_an_agent(tmp_path, monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_LISTED", 20_000)
+    monkeypatch.setattr("orbandit.agents.files.MAX_DESCRIBED", 40_000)
+    path = tmp_path / "agent.npz"
+    AGENTS["HOO"](horizon=10, seed=0).save(path)
+    rewritten(path, settings(extra=[recipe("group", "Permutation", swaps(4), center=[0] * 4)] * 30))
+    with pytest.raises(InputError, match=r"agent\.npz .* too large together"):
+        ob.agents.Agent.load(path)
+
+
+def test_agents_refuse_spaces_and_groups_that_no_file_may_describe():
+    space, group = ob.spaces, ob.groups
+    with pytest.raises(InputError, match="at most 1,000 dimensions"):
+        ob.agents.HOO(space.Box(0.0, 1.0, dim=1001))
+    with pytest.raises(GroupTooLargeError, match="at most 200 coordinates"):
+        ob.agents.OrbitGP(space.Box(0.0, 1.0, dim=201), group.Symmetric(201))
+    mirrors = group.Product(group.Matrix([[[-1.0]]] * 500), group.Trivial(199))
+    with pytest.raises(GroupTooLargeError, match="16,777,216 entries"):
+        ob.agents.OrbitGP(space.Box(-1.0, 1.0, dim=200), mirrors)
+    far = ob.meshes.Mesh(np.zeros((1, 1001)), 1.0, space.Box(0.0, 1.0, dim=1001))
+    with pytest.raises(InputError, match="at most 1,000 dimensions"):
+        ob.agents.UniformMesh(space.Box(0.0, 1.0, dim=2), mesh=far)
+
+
+S, G = ob.spaces, ob.groups
+UNUSUAL = {
+    "many arms": lambda: ob.agents.UCB1(100_000, seed=0),
+    "many orbits": lambda: ob.agents.OrbitUCB1(100_000, [], seed=0),
+    "many candidates": lambda: ob.agents.OrbitGP(S.Box(0.0, 1.0, dim=2), candidates=4096, seed=0),
+    "many dimensions": lambda: ob.agents.HOO(S.Box(0.0, 1.0, dim=300), seed=0),
+    "many dimensions of a simplex": lambda: ob.agents.OrbitGP(S.Simplex(300), seed=0),
+    "no limit": lambda: ob.agents.OrbitTree(S.Box(0, 1, 4), G.Permutation(swaps(4), limit=10**15), seed=0),
+    "a polytope": lambda: ob.agents.OrbitTree(S.Polytope.regular("dodecahedron"), G.Coxeter("H3"), seed=0),
+    "a farm": lambda: ob.agents.OrbitTree(
+        S.Product(*[S.Ball(2)] * 4), G.Joint(G.BlockPermutation(4, 2), G.Diagonal(G.Dihedral(16), 4)), seed=0
+    ),
+    "copies of copies": lambda: ob.agents.OrbitTree(
+        S.Box(-1.0, 1.0, dim=8), G.Diagonal(G.Diagonal(G.Cyclic(4), 2), copies=2), seed=0
+    ),
+    "moved parts": lambda: ob.agents.HOO(
+        S.Product(S.Box(0, 2, dim=2), S.Product(S.Ball(2, center=[1.0, 1.0]))),
+        G.Product(G.SignFlips(2).centered([1.0, 1.0]), G.Cyclic(5).centered([1.0, 1.0])),
+        seed=0,
+    ),
+    "a mesh of its own": lambda: ob.agents.Zooming(
+        S.Box(0, 1, 2), mesh=ob.meshes.Mesh([[0.5, 0.5]], 1.0, S.Box(0, 1, 2), G.Symmetric(2)), horizon=10**30, seed=0
+    ),
+}
+
+
+@pytest.mark.parametrize("unusual", UNUSUAL)
+def test_every_file_that_is_saved_loads(unusual, tmp_path):
+    agent = UNUSUAL[unusual]()
+    path, again = tmp_path / "agent.npz", tmp_path / "again.npz"
+    agent.save(path)
+    loaded = ob.agents.Agent.load(path)
+    loaded.save(again)
+    assert path.read_bytes() == again.read_bytes()
+    assert state(loaded) == state(agent)
+
+
+ASKING = ["OrbitGP S3", "UniformMesh S3", "UniformMeshN S3", "Zooming S3", "HOO S3", "OrbitTree S3", "elimination S2"]
+
+
+@pytest.mark.parametrize("name", ASKING)
+@pytest.mark.parametrize(
+    "forgery", [lambda a: a + 9, lambda a: a * np.nan, lambda a: a[:, :1], lambda a: a.astype(np.float32)]
+)
+def test_pending_asks_of_what_is_no_point_of_the_space_are_refused(name, forgery, tmp_path):
+    agent = AGENTS[name](horizon=None, seed=0)
+    play(agent, 20, 0)
+    agent.ask()
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    rewritten(path, with_array("asked.npy", lambda a: npy(forgery(a))))
     with pytest.raises(InputError, match=r"agent\.npz"):
         ob.agents.Agent.load(path)
-    AGENTS["UniformMeshN tree"](horizon=10, seed=0).save(path)
-    rewritten(path, within_header("state", "delta", 0.05))
+
+
+@pytest.mark.parametrize("name", [*ASKING[1:], "UCB1", "OrbitUCB1"])
+def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp_path):
+    agent = AGENTS[name](horizon=None, seed=0)
+    play(agent, 20, 0)
+    agent.ask()
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    rewritten(path, with_array("asked_handles.npy", lambda a: npy((a + 1) % 3)))
+    with pytest.raises(InputError, match="pending asks of other"):
+        ob.agents.Agent.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "forgery"),
+    [
+        ("UniformMesh", with_header(goal=10**400)),
+        ("UniformMesh", with_header(goal=256)),
+        ("UniformMesh", with_header(goal=100)),
+        ("OrbitGP", with_header(salt=10**400)),
+        ("OrbitGP", with_header(fits=10**6)),
+        ("OrbitGP", with_header(due=10**6)),
+        ("HOO", with_header(salt=2**64)),
+        ("OrbitTree", with_header(salt=-1)),
+        ("elimination", with_header(phase=10**9)),
+        ("elimination", with_header(phase=4)),
+        *(
+            (
+                "OrbitTree",
+                with_array("pool.npy", lambda a, at=at, value=value: npy(np.where(np.arange(4) == at, value, a))),
+            )
+            for at, value in [(0, -1.0), (0, 1e300), (1, 1e300), (1, 1e-320), (2, 1e300), (3, 1e300), (3, 1e-300)]
+        ),
+    ],
+)
+def test_numbers_that_no_play_leads_to_are_refused(name, forgery, tmp_path):
+    agent = AGENTS[name](horizon=None, seed=0)
+    play(agent, 20, 0)
+    path = tmp_path / "agent.npz"
+    agent.save(path)
+    ob.agents.Agent.load(path)
+    rewritten(path, forgery)
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+
+
+def test_a_horizon_that_is_not_the_one_given_is_refused(tmp_path):
+    path = tmp_path / "agent.npz"
+    AGENTS["UniformMesh"](horizon=1000, seed=0).save(path)
+    rewritten(path, with_header(goal=64))
     with pytest.raises(InputError, match=r"agent\.npz"):
         ob.agents.Agent.load(path)
 

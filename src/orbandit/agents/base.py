@@ -17,7 +17,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, RandomLike, as_count, as_finite, as_generator, as_range, refuse_masked, shown
+from orbandit._checks import (
+    MAX_COUNT,
+    Array,
+    RandomLike,
+    as_count,
+    as_finite,
+    as_generator,
+    as_range,
+    refuse_masked,
+    shown,
+)
 from orbandit.agents import files
 from orbandit.errors import InputError, InputTypeError
 
@@ -383,6 +393,16 @@ def as_means(values: npt.ArrayLike, size: int) -> Array:
     return means
 
 
+def as_goal(value: Any, horizon: int | None, rounds: int) -> int:
+    """Return the horizon of the present epoch, which is the one given, or has doubled as often as rounds allow."""
+    goal = as_count(value, "goal")
+    epochs, rest = divmod(goal, FIRST_HORIZON)
+    doubled = rest == 0 and epochs.bit_count() == 1 and goal <= max(FIRST_HORIZON, 2 * rounds)
+    if not (doubled if horizon is None else goal == horizon):
+        raise ValueError(f"a horizon of {goal} after {rounds} rounds")
+    return goal
+
+
 def _kinds(cls: type[Agent]) -> list[type[Any]]:
     """Return the final classes among the class and all that derive from it."""
     own = [cls] if getattr(cls, "__final__", False) else []
@@ -393,11 +413,15 @@ def _revived(
     kind: type[Any], settings: dict[str, Any], state: dict[str, Any], stream: dict[str, Any], arrays: files.Arrays
 ) -> Any:
     """Return an agent with a state that `_frozen` returned, checked."""
+    held = sum(part.size for part in (*arrays.values(), *settings.values()) if isinstance(part, np.ndarray))
+    for name in ("n_arms", "candidates"):  # each of them has a row or a column
+        if name in settings and as_count(settings[name], name) > held:
+            raise ValueError(f"{name} of more than the {held} numbers there are")
     agent = object.__new__(kind)
     agent._configure(**settings)
     rest = dict(state)
     agent._rng = files.stream(stream)
-    agent._rounds = as_count(rest.pop("rounds"), "rounds", minimum=0)
-    agent._goal = as_count(rest.pop("goal"), "goal")
+    agent._rounds = as_count(rest.pop("rounds"), "rounds", minimum=0, maximum=MAX_COUNT)
+    agent._goal = as_goal(rest.pop("goal"), agent._horizon, agent._rounds)
     agent._thaw(rest, arrays)
     return agent

@@ -99,3 +99,5 @@ class SideObservationElimination(SharingAgent):
         super()._thaw(state, arrays)
         if not self._table.alive.any():
             raise ValueError("no arm is alive")
+        if self._phase > 1 and self._quota / 4 > self._table.counts[self._table.alive].min():
+            raise ValueError(f"phase {self._phase} before the one before it can have ended")

@@ -1,9 +1,11 @@
 """Agents in files: a zip of plain NumPy arrays and one JSON header, readable by `numpy.load`, never a pickle.
 
 Files may come from strangers. Nothing in them is run: classes are looked up among this package's own, arrays hold
-numbers only and are no larger than the file, and whoever reads them checks their values.
+numbers only and are no larger than the file, and whoever reads them checks their values. Spaces and groups are made
+only if an agent takes what is as large.
 """
 
+import inspect
 import io
 import json
 import math
@@ -19,6 +21,7 @@ import numpy.typing as npt
 
 from orbandit import groups, spaces
 from orbandit._checks import shown
+from orbandit.agents.sizes import MAX_DESCRIBED, check_recipe, numbers_of
 from orbandit.errors import InputError
 from orbandit.meshes import Mesh
 
@@ -66,7 +69,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
             f"{os.fspath(path)} has version {version}, but this orbandit reads up to {VERSION}; upgrade orbandit."
         )
     try:
-        made = {key: _unpacked(value, arrays) for key, value in header.items()}
+        maker = _Maker(arrays)
+        made = {key: maker.unpacked(value) for key, value in header.items()}
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError) as error:
         raise InputError(f"{os.fspath(path)} describes what cannot be made: {error!r}") from error
     return made, arrays
@@ -142,33 +146,44 @@ def _packed(value: Any, arrays: Arrays) -> Any:
     raise InputError(f"an agent with {shown(value)} among its arguments cannot be saved.")
 
 
-def _unpacked(value: Any, arrays: Arrays) -> Any:
-    """Undo `_packed`; tuples come back as lists."""
-    if isinstance(value, list):
-        return [_unpacked(item, arrays) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if set(value) == {"array"}:
-        return arrays.pop(value["array"])
-    items = {key: _unpacked(item, arrays) for key, item in value.items()}
-    if set(items) == {"mesh"}:
-        return Mesh(**items["mesh"])
-    for kind in HOMES:
-        if set(items) == {kind}:
-            return _made(kind, **items[kind])
-    return items
+class _Maker:
+    """Undoes `_packed`, as long as spaces and groups do not keep more numbers in all than those of one agent may."""
 
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays, self._numbers = arrays, 0
 
-def _made(kind: str, name: str, args: list[Any], kwargs: dict[str, Any], center: Any = None) -> Any:
-    """Make a space or a group by its name, which must be one of this package's."""
-    home, _ = HOMES[kind]
-    maker: Any = getattr(home, name, None)
-    if not _is_known(kind, name, maker):
-        raise ValueError(f"{name!r} is no {kind} of this package")
-    made = maker(*args, **kwargs)
-    if kind == "group" and not np.array_equal(made.center, center):
-        return made.centered(center)
-    return made
+    def unpacked(self, value: Any) -> Any:
+        """Return what was packed; tuples come back as lists."""
+        if isinstance(value, list):
+            return [self.unpacked(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if set(value) == {"array"}:
+            return self._arrays.pop(value["array"])
+        items = {key: self.unpacked(item) for key, item in value.items()}
+        if set(items) == {"mesh"}:
+            return Mesh(**items["mesh"])
+        for kind in HOMES:
+            if set(items) == {kind}:
+                return self._made(kind, **items[kind])
+        return items
+
+    def _made(self, kind: str, name: str, args: list[Any], kwargs: dict[str, Any], center: Any = None) -> Any:
+        """Make a space or a group by its name, which must be one of this package's."""
+        home, _ = HOMES[kind]
+        maker: Any = getattr(home, name, None)
+        if not _is_known(kind, name, maker):
+            raise ValueError(f"{name!r} is no {kind} of this package")
+        given = inspect.signature(maker.__init__).bind(None, *args, **kwargs)
+        check_recipe(maker, given.arguments)
+        made = maker(*given.args[1:], **given.kwargs)
+        made._recipe = (tuple(args), kwargs)  # as it was saved, though the limit may be lower
+        self._numbers += numbers_of(made)
+        if self._numbers > MAX_DESCRIBED:
+            raise ValueError("spaces and groups that are too large together")
+        if kind == "group" and not np.array_equal(made.center, center):
+            return made.centered(center)
+        return made
 
 
 def _is_known(kind: str, name: str, maker: object) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_positive
+from orbandit._checks import Array, as_count, as_positive
 from orbandit._kernels import hoo as kernels
 from orbandit._kernels.hoo import COUNT, SUM
 from orbandit.agents.base import ELSEWHERE, Handles, Seed, as_stream
@@ -276,7 +276,7 @@ class HOO(CellAgent):
         return settings, {"salt": self._salt}, {"stats": self._stats, **cells}
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._salt = int(state["salt"]) % 2**64
+        self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
         stats, parents = arrays["stats"], arrays["parents"]
         if stats.shape != (len(parents), 3) or stats.dtype != np.float64 or not np.isfinite(stats).all():
             raise ValueError(f"statistics of shape {stats.shape} for {len(parents)} cells")

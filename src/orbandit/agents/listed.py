@@ -75,5 +75,7 @@ class ListedAgent(FiniteAgent):
         return {"horizon": self._horizon, "reward_range": self.reward_range}
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._set_table(arrays, self._size, [self._key(int(arm)) for arm in arrays["asked"]])
+        self._set_table(arrays, self._size, [self._key(arm) for arm in arrays["asked"]])
+        if any({key} != {self._point(handle) for handle in handles} for key, handles in self._asked.items()):
+            raise ValueError("pending asks of other arms than their numbers say")
         self._connect()

@@ -42,6 +42,7 @@ class CellAgent(SpatialAgent):
     def _restore_cells(self, arrays: Arrays) -> None:
         """Undo `_cell_arrays`, checked."""
         self._cells.restore(arrays["parents"], arrays["children"])
-        self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], len(self._cells))
+        self._set_asks(arrays, self._asked_keys(arrays), len(self._cells))
         if (arrays["asked_handles"] == ELSEWHERE).any():
             raise ValueError("pending asks of no cell")
+        self._check_asks()

@@ -18,6 +18,7 @@ from orbandit.agents.base import ELSEWHERE, Seed, as_batch, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.finite import FiniteAgent
 from orbandit.agents.scales import MANY, measured_net, order_delta
+from orbandit.agents.sizes import check_sizes
 from orbandit.agents.spatial import SpatialAgent, point_of
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group
@@ -95,6 +96,7 @@ class MeshAgent(SpatialAgent, FiniteAgent):
 
     def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
         if isinstance(mesh, Mesh):
+            check_sizes(mesh.space, mesh.group)
             inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space._tolerance)
             if not np.all(inside):
                 raise InputError(f"`mesh` must have points of {shown(self._space)}, but {shown(mesh)} has others.")
@@ -254,7 +256,7 @@ class MeshAgent(SpatialAgent, FiniteAgent):
         self._checked_mesh(self._mesh)
         if self._distinct(self._mesh) is not self._mesh:
             raise ValueError("points that are there twice")
-        self._set_table(arrays, len(self._mesh), [self._key(np.array(point)) for point in arrays["asked"]])
+        self._set_table(arrays, len(self._mesh), self._asked_keys(arrays))
         points, sums, counts = arrays["told_points"], arrays["told_sums"], arrays["told_counts"]
         if points.shape != (len(sums), self._space.dim) or sums.shape != counts.shape or not (counts >= 1).all():
             raise ValueError("rewards and the points they were told of do not match")
@@ -263,4 +265,5 @@ class MeshAgent(SpatialAgent, FiniteAgent):
             raise ValueError("rewards or points that were told and cannot be")
         self._told = list(zip(points, sums.tolist(), counts.tolist(), strict=True))
         self._arms = self._numbered()
+        self._check_asks()
         self._connect()

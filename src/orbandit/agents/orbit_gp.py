@@ -16,7 +16,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_positive, unknown_name
+from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, unknown_name
 from orbandit.agents.base import ELSEWHERE, Handles, Means, Seed, as_means, as_stream
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import best_bound, best_draw, deviations, spread_out
@@ -333,10 +333,13 @@ class OrbitGP(SpatialAgent):
         return settings, state, {**self._model.arrays(), "asked": self._asked_points(), **asks}
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._salt, self._fits = as_count(state["salt"], "salt", minimum=0), as_count(state["fits"], "fits", minimum=0)
+        self._salt = as_count(state["salt"], "salt", minimum=0, maximum=MAX_COUNT)
+        self._fits = as_count(state["fits"], "fits", minimum=0)
         self._due, self._is_binary = as_count(state["due"], "due"), bool(state["is_binary"])
+        if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(GROWTH * (self._rounds + 1))):
+            raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
-        self._set_asks(arrays, [self._key(np.array(point)) for point in arrays["asked"]], 1)
+        self._set_asks(arrays, self._asked_keys(arrays), 1)
         points = arrays["points"]
         if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space._tolerance)).all():
             raise ValueError("points outside the space")

@@ -12,7 +12,7 @@ from orbandit._checks import Array, shown
 from orbandit._kernels.arms import ArmArray
 from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.on_mesh import MeshAgent
-from orbandit.errors import GroupTooLargeError
+from orbandit.errors import GroupTooLargeError, MeshTooLargeError
 from orbandit.groups import Trivial
 from orbandit.groups.base import LIMIT
 from orbandit.meshes import CoveringTree, Mesh
@@ -23,6 +23,11 @@ LISTED = 50_000_000
 
 BATCH, SLOW_BATCH = 1024, 32
 """How many lists are then made at a time, and how many where each takes long."""
+
+
+ALIKE, FEW = 64, 2**17
+"""A tree of coverings has at most so many leaves for each distinct point of them, unless it has few: `load` counts on
+that, which is told the points and makes the tree again."""
 
 
 class SharingAgent(MeshAgent):
@@ -55,8 +60,14 @@ class SharingAgent(MeshAgent):
     def _named_mesh(self, delta: float) -> Mesh:
         if self._mesh_setting != "tree":
             return super()._named_mesh(delta)
-        self._tree = CoveringTree(self._space, delta)
-        return self._tree.mesh
+        tree = CoveringTree(self._space, delta)
+        if len(tree.mesh) > _most_leaves(len(self._distinct(tree.mesh))):
+            raise MeshTooLargeError(
+                f"the leaves of mesh='tree' must have a distinct point for every {ALIKE} of them, but with delta="
+                f"{delta:.3g} there are {len(tree.mesh):,} with fewer; use a larger `delta`, or mesh='quotient'."
+            )
+        self._tree = tree
+        return tree.mesh
 
     def _connect(self) -> None:
         if self._mesh_setting == "tree":
@@ -86,7 +97,7 @@ class SharingAgent(MeshAgent):
     def _number_leaves(self) -> None:
         """Find the arm of each leaf of the tree; leaves whose centres lie outside may share one."""
         if self._tree is None or self._tree.mesh.delta != self.delta:
-            self._tree = CoveringTree(self._space, self.delta)
+            self._tree = CoveringTree(self._space, self.delta, limit=2 * _most_leaves(len(self._arms)))
         numbers = {point.tobytes(): number for number, point in enumerate(self._arms.points)}
         self._leaves = np.array([numbers[(point + 0.0).tobytes()] for point in self._tree.mesh.points], dtype=np.int32)
 
@@ -97,3 +108,8 @@ class SharingAgent(MeshAgent):
         leaves = tree.orbit_neighbors(group, point, 2 * self.delta, exact=False)
         nearest = self._leaves[tree.mesh.nearest(point)]
         return np.union1d(self._leaves[leaves], nearest)
+
+
+def _most_leaves(points: int) -> int:
+    """Return how many leaves a tree with so many distinct points may have."""
+    return max(FEW, ALIKE * points)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from orbandit._checks import Array, as_point, as_positive, shown
-from orbandit.agents.base import Agent
+from orbandit.agents.base import ELSEWHERE, Agent
+from orbandit.agents.files import Arrays
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
@@ -85,6 +86,22 @@ class SpatialAgent(Agent):
     def _asked_points(self) -> Array:
         """Return the points of the pending asks."""
         return np.array([point_of(key) for key in self._pending_keys()]).reshape(-1, self._space.dim)
+
+    def _asked_keys(self, arrays: Arrays) -> list[bytes]:
+        """Undo `_asked_points`, checked: pending asks are of points of the space."""
+        points = arrays["asked"]
+        if points.shape != (len(points), self._space.dim) or points.dtype != np.float64:
+            raise ValueError(f"pending asks of shape {points.shape} and type {points.dtype}")
+        if not np.all(self._space.contains(points, tol=self._space._tolerance)):
+            raise ValueError("pending asks of points outside the space")
+        return [point.tobytes() for point in points]
+
+    def _check_asks(self) -> None:
+        """Refuse pending asks of other points than those of their arms or cells."""
+        for key, handles in self._asked.items():
+            for handle in set(handles) - {ELSEWHERE}:
+                if np.abs(self._point(handle) - point_of(key)).max() > self._space._tolerance:
+                    raise ValueError("pending asks of other points than their arms have")
 
 
 def point_of(key: bytes) -> Array:

@@ -26,9 +26,10 @@ class UniformMesh(MeshAgent):
     Parameters
     ----------
     space : Space
-        Where the arms live.
+        Where the arms live; in at most 1,000 dimensions.
     group : Group, optional
-        The symmetry; None means none.
+        The symmetry; None means none. On at most 200 coordinates, and with at most about 100,000 elements if they are
+        listed.
     horizon : int, optional
         Number of rounds n planned for. Without it, epochs double, each with a finer mesh; no reward is lost.
     lipschitz : float

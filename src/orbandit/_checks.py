@@ -36,10 +36,6 @@ LONGEST_QUOTE = 120
 """Most characters of a value that a message quotes."""
 
 
-MAX_COUNT = 2**63 - 1
-"""Largest count of anything, the largest integer of an array."""
-
-
 def as_points(points: npt.ArrayLike, dim: int, name: str = "points") -> tuple[Array, bool]:
     """Return `points` as an (m, dim) array, and whether a single point (dim,) was given."""
     array = as_finite(points, name)

@@ -346,7 +346,7 @@ UNUSUAL = {
         seed=0,
     ),
     "a mesh of its own": lambda: ob.agents.Zooming(
-        S.Box(0, 1, 2), mesh=ob.meshes.Mesh([[0.5, 0.5]], 1.0, S.Box(0, 1, 2), G.Symmetric(2)), horizon=10**30, seed=0
+        S.Box(0, 1, 2), mesh=ob.meshes.Mesh([[0.5, 0.5]], 1.0, S.Box(0, 1, 2), G.Symmetric(2)), horizon=10**18, seed=0
     ),
 }
 

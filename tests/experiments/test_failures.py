@@ -161,7 +161,7 @@ def test_the_error_survives_pickling_and_a_run_that_exits_fails(write):
 
 def test_an_error_without_a_text_is_named_by_its_kind(write):
     with pytest.raises(RunError, match="Mute on Cone, horizon 5, seed 0: MuteError: its text cannot") as caught:
-        play(list(read(write("Mute")).tasks())[:1])
+        play(next(iter(read(write("Mute")).tasks())))
     assert "in ask" in caught.value.__notes__[0]
 
 

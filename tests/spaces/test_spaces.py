@@ -12,7 +12,8 @@ from scipy.stats import ks_2samp, kstest
 import orbandit as ob
 from cases import SPACES, S
 from orbandit.errors import InputError, InputTypeError
-from orbandit.spaces import polytope
+from orbandit.spaces import Space, polytope
+from orbandit.spaces.scaled import Scaled
 
 all_spaces = pytest.mark.parametrize("name", SPACES)
 
@@ -443,6 +444,35 @@ def test_sizes_whose_squares_are_no_numbers(name, size):
     np.testing.assert_allclose(other.support(points) / size, space.support(points), atol=1e-9)
     assert other._farthest(points[0] * size) == pytest.approx(size * space._farthest(points[0]), rel=1e-9)
     assert other.volume >= 0
+
+
+@all_spaces
+@pytest.mark.parametrize("unit", [0.25, 3.0, 2.0**-600])
+def test_a_space_that_knows_no_other_way_is_scaled_by_one_unit(name, unit):
+    space = SPACES[name]()
+    units = np.full(space.dim, unit)
+    known, wrapped = space.in_units(units), Scaled(space, unit)
+    points = np.concatenate([space.sample(50, 11), directions(space, 50, 12)]) / unit
+    for one, other in [
+        (wrapped.bounds, known.bounds),
+        (wrapped.project(points), known.project(points)),
+        (wrapped.support(points * unit), known.support(points * unit)),
+        (wrapped.sample(9, 3), known.sample(9, 3)),
+        (wrapped.diameter, known.diameter),
+        (wrapped._farthest(points[0]), known._farthest(points[0])),
+        (wrapped._frame()[0], known._frame()[0]),
+        (wrapped._halfspaces()[1], known._halfspaces()[1]),
+    ]:
+        np.testing.assert_allclose(np.array(one) * unit, np.array(other) * unit, atol=1e-9)
+    tol = 1e-9 * known.diameter
+    np.testing.assert_array_equal(wrapped.contains(points, tol), known.contains(points, tol))
+    assert (wrapped.dim, wrapped.intrinsic_dim) == (known.dim, known.intrinsic_dim)
+    assert wrapped.volume == pytest.approx(known.volume)
+    assert Space._in_units(space, units).diameter == wrapped.diameter
+    assert wrapped.in_units(1 / units).diameter == pytest.approx(space.diameter)
+    for one, other in zip(wrapped._round_parts(), known._round_parts(), strict=True):
+        np.testing.assert_allclose(one[1] * unit, other[1] * unit, atol=1e-12)
+        assert (one[0], one[2]) == (other[0], pytest.approx(other[2]))
 
 
 def test_units_that_do_not_fit_are_refused():

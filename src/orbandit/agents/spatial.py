@@ -7,6 +7,7 @@ import numpy as np
 from orbandit._checks import Array, as_point, as_positive, shown
 from orbandit.agents.base import ELSEWHERE, Agent
 from orbandit.agents.files import Arrays
+from orbandit.agents.sizes import check_sizes
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
@@ -31,6 +32,7 @@ class SpatialAgent(Agent):
 
         Without a Lipschitz constant the range may be crossed over half the diameter of the space.
         """
+        check_sizes(space, group)
         check_fit(space, group)
         self._given_space, self._given_group, self._is_scaled = space, group, is_scaled
         self._units = Units(space, group) if is_scaled else Units.same(space, group)

@@ -220,10 +220,7 @@ def play(task: Task) -> FinishedRun:
 def _failure(task: Task, error: BaseException) -> RunError:
     """Return an error that says which run failed, why and where; its note has the traceback."""
     place = traceback.extract_tb(error.__traceback__)[-1]
-    failure = RunError(
-        f"{task.agent} on {task.problem}, horizon {task.horizon:,}, seed {task.seed}: "
-        f"{described(error)} ({place.filename}, line {place.lineno})"
-    )
+    failure = RunError(f"{_named(task)}: {described(error)} ({place.filename}, line {place.lineno})")
     failure.add_note("".join(traceback.format_exception(error)))
     return failure
 

@@ -70,7 +70,7 @@ class CoveringTree:
         if leaves > self._limit:
             raise MeshTooLargeError(
                 f"a tree of coverings of {shown(space)} with delta={delta:.3g} has at least {leaves:.2g} leaves, more "
-                f"than the {LIMIT:,} that are attempted; use a larger `delta`."
+                f"than the {self._limit:,} that are attempted; use a larger `delta`."
             )
         codes, centers = self._grow()
         self._codes = codes
@@ -198,8 +198,8 @@ class CoveringTree:
             codes, lows = codes[meeting], lows[meeting]
             if len(codes) > self._limit:
                 raise MeshTooLargeError(
-                    f"a tree of coverings of {shown(self._space)} has more than {LIMIT:,} cells at depth {depth + 1}; "
-                    "use a larger `delta`."
+                    f"a tree of coverings of {shown(self._space)} has more than {self._limit:,} cells at depth "
+                    f"{depth + 1}; use a larger `delta`."
                 )
         half = _sides(self._high - self._low, self._cuts)
         return codes, self._origin + (lows + half / 2) @ self._axes

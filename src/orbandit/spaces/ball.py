@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_dim, as_point, as_positive, frozen, norms
 from orbandit.errors import InputError
-from orbandit.spaces.base import Classes, Space
+from orbandit.spaces.base import Space
 
 
 @final
@@ -82,11 +82,6 @@ class Ball(Space):
     def bounds(self) -> tuple[Array, Array]:
         """The box of side 2 radius about the centre."""
         return self._center - self._radius, self._center + self._radius
-
-    @property
-    def unit_classes(self) -> Classes:
-        """One class: all coordinates have one unit."""
-        return np.zeros(self.dim, dtype=np.intp)
 
     def _in_units(self, units: Array) -> "Ball":
         return Ball(self.dim, self._radius / float(units[0]), self._center / units)

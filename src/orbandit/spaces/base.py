@@ -84,8 +84,8 @@ class Space(Recipe, ABC):
 
     @property
     def unit_classes(self) -> Classes:
-        """The class of each coordinate, (dim,): those of a class must be measured in one unit, as those of a ball."""
-        return np.arange(self.dim)
+        """The class of each coordinate, (dim,): those of a class must be measured in one unit; here, all of them."""
+        return np.zeros(self.dim, dtype=np.intp)
 
     def in_units(self, units: npt.ArrayLike) -> "Space":
         """Return the same set in other units: each coordinate divided by its unit.
@@ -145,9 +145,11 @@ class Space(Recipe, ABC):
         heights = self._support(batch)
         return heights[0] if single else heights
 
-    @abstractmethod
     def _in_units(self, units: Array) -> "Space":
-        """Return the set with coordinates divided by units that fit."""
+        """Return the set with coordinates divided by units that fit `unit_classes`."""
+        from orbandit.spaces.scaled import Scaled  # which is a space itself
+
+        return Scaled(self, float(units[0]))
 
     @abstractmethod
     def _excess(self, points: Array) -> Array:

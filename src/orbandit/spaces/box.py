@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_dim, as_finite, frozen, identity, norms
 from orbandit.errors import InputError
-from orbandit.spaces.base import Space
+from orbandit.spaces.base import Classes, Space
 
 
 @final
@@ -80,6 +80,11 @@ class Box(Space):
     def bounds(self) -> tuple[Array, Array]:
         """The bounds themselves."""
         return self._low, self._high
+
+    @property
+    def unit_classes(self) -> Classes:
+        """Each coordinate may have a unit of its own."""
+        return np.arange(self.dim)
 
     def _in_units(self, units: Array) -> "Box":
         return Box(self._low / units, self._high / units)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_finite, frozen, norms, safe_scale
 from orbandit.errors import InputError
-from orbandit.spaces.base import Space
+from orbandit.spaces.base import Classes, Space
 from orbandit.spaces.regular import regular_vertices
 
 FLAT = 1e-9
@@ -118,6 +118,11 @@ class Polytope(Space):
         """
         factorial = np.prod(np.arange(1.0, self.dim + 1))
         return self._facets, np.abs(np.linalg.det(self._facets / np.subtract(*self.bounds[::-1]))) / factorial
+
+    @property
+    def unit_classes(self) -> Classes:
+        """Each coordinate may have a unit of its own."""
+        return np.arange(self.dim)
 
     def _in_units(self, units: Array) -> "Polytope":
         made = copy.copy(self)

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array, as_dim, as_positive, check_room, identity, norms, unit_rows
-from orbandit.spaces.base import Classes, Space
+from orbandit.spaces.base import Space
 
 
 @final
@@ -78,11 +78,6 @@ class Simplex(Space):
     def bounds(self) -> tuple[Array, Array]:
         """From nothing to the total in every coordinate."""
         return np.zeros(self._dim), np.full(self._dim, self._total)
-
-    @property
-    def unit_classes(self) -> Classes:
-        """One class: all coordinates have one unit."""
-        return np.zeros(self._dim, dtype=np.intp)
 
     def _in_units(self, units: Array) -> "Simplex":
         return Simplex(self._dim, self._total / float(units[0]))

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
 import pytest
 
@@ -52,27 +50,14 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
-def test_importing_loads_neither_numba_nor_scipy():
-    loaded = run("import orbandit, sys; print('numba' in sys.modules, 'scipy' in sys.modules)")
-    assert loaded.split() == ["False", "False"]
+def test_importing_loads_one_module():
+    code = "import importlib, sys, typing; old = set(sys.modules); import orbandit; print(*set(sys.modules) - old)"
+    assert run(code).split() == ["orbandit"]
 
 
 def test_folding_with_numpy_alone_loads_neither_numba_nor_scipy():
     code = "import orbandit as ob, sys; ob.groups.Symmetric(3).fold([3, 1, 2]); ob.spaces.Ball(2).sample(3, 0);"
     assert run(code + "print('numba' in sys.modules, 'scipy' in sys.modules)").split() == ["False", "False"]
-
-
-def test_importing_costs_at_most_half_as_much_again_as_numpy():
-    def seconds(module):
-        start = perf_counter()
-        run(f"import {module}")
-        return perf_counter() - start
-
-    # Interpreter start-up is part of both, so the package is measured with numpy and against it, in turn.
-    ratios = [seconds("numpy, orbandit") / seconds("numpy") for _ in range(9)]
-    assert median(ratios) < 1.5
-    alone = [seconds("orbandit") / seconds("numpy") for _ in range(9)]
-    assert median(alone) < 1.5
 
 
 def test_public_names():

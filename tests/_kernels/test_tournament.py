@@ -47,7 +47,7 @@ def test_the_head_is_the_first_of_the_largest_keys(size, compiled):
     np.testing.assert_array_equal(every, fresh[0])  # mended and built anew are the same
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 19), st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf])), max_size=60))
 def test_no_sequence_of_keys_misleads_it(changes):
     keys = np.zeros(20)

@@ -47,7 +47,7 @@ def test_ties_go_to_priorities_that_every_arm_may_lead():
     assert first == set(range(5))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 12).flatmap(lambda n: st.lists(st.permutations(range(n)), min_size=1, max_size=3)))
 def test_orbits_are_the_connected_components_of_the_generators(generators):
     size = len(generators[0])

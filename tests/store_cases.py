@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 import sys
 import traceback
@@ -81,15 +82,19 @@ def race(path, seeds):
     tell(new)
 
 
-def work(path, count):
+def work(path, count, ration):
+    """Add runs that are missing until there are so many, or the ration is used up: then wait to be killed."""
     tell(os.getpid())
     with Store.open(path) as store:
         done = store.done()
         for seed in range(count):
             run = make_run(seed)
             if run.key not in done:
+                if not ration:
+                    signal.pause()
                 assert store.add(run)
                 tell(run.key)
+                ration -= 1
     tell("end")
 
 

@@ -56,16 +56,20 @@ def test_chunks_are_asked_for_when_they_are_handed_out():
 
 
 SLOW = """
-import os, time
+import os, pathlib, time
 import numpy as np
+
+WORKERS, MANY = (pathlib.Path(__file__).with_name(name) for name in ("workers.txt", "many.txt"))
 
 class Patient:
     def __init__(self, space):
-        with open(os.path.join(os.path.dirname(__file__), "workers.txt"), "a") as file:
+        with open(WORKERS, "a") as file:
             file.write(f"{os.getpid()}\\n")
 
     def ask(self):
-        time.sleep(0.04)
+        time.sleep(0.04)  # ten rounds are longer than a chunk should be
+        while len(set(WORKERS.read_text().split())) < int(MANY.read_text()):
+            time.sleep(0.01)
         return np.zeros(2)
 
     def tell(self, point, reward):
@@ -95,10 +99,12 @@ def test_slow_runs_are_spread_over_workers_and_committed_one_by_one(tmp_path, mo
     def stop(_):
         raise StopError
 
+    (tmp_path / "many.txt").write_text("1")
     with pytest.raises(StopError):
         run(experiment, path, jobs=1, progress=stop)
     assert len(missing(experiment, path)) == 11
     (tmp_path / "workers.txt").unlink()
+    (tmp_path / "many.txt").write_text("2")  # no run ends before another worker has begun one
     run(experiment, path, jobs=2)
     assert missing(experiment, path) == []
     workers = (tmp_path / "workers.txt").read_text().split()

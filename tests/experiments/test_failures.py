@@ -20,7 +20,7 @@ from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 
 MODULE = """
-import os, signal, time
+import os, pathlib, signal, time
 import numpy as np
 
 def path_of(name):
@@ -102,7 +102,10 @@ class Leaves(Base):
 
 class Waits(Base):
     def ask(self):
-        time.sleep(0.1 if self.seed < 2 else 600.0)
+        time.sleep(0.1)  # five rounds are longer than a chunk should be
+        if self.seed >= 2:
+            pathlib.Path(__file__).with_name("waiting").touch()
+            time.sleep(600.0)
         return np.zeros(2)
 """
 FILE = """
@@ -311,17 +314,19 @@ def test_an_interrupted_command_says_how_to_go_on_and_leaves_nobody_behind(write
     try:
         for seed in range(2):
             assert "seed" in process.stdout.readline(), seed
-        time.sleep(0.5)
+        while not (tmp_path / "waiting").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
         workers = process.children(recursive=True)
         assert bool(workers) == (jobs == "2")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it, to all
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     finally:
         if process.is_running():
             process.kill()
     assert process.returncode == 130
     assert err == f"orbandit: interrupted; what is finished is in {path}; start again to go on\n"
     assert "Traceback" not in out
-    _, left = psutil.wait_procs(workers, timeout=30)
+    _, left = psutil.wait_procs(workers, timeout=300)
     assert left == []
     assert {task.seed for task in missing(read(file), path)} == {2, 3}

@@ -5,6 +5,7 @@ import pickle
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import numpy as np
 import optuna
@@ -15,7 +16,7 @@ import orbandit as ob
 from optuna_cases import NAMES, PEAK, TREE, loss, points, study_of, suggested
 from orbandit.errors import InputError, InputTypeError
 from orbandit.integrations.learner import Learner, Outcome
-from orbandit.integrations.optuna import OrbitSampler
+from orbandit.integrations.optuna import OrbitSampler, view
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -29,7 +30,8 @@ def test_running_trials_are_not_proposed_again():
     assert gaps.min() > 1e-3  # far beyond the tiny move of each
 
 
-def test_workers_that_look_at_once_propose_different_points():
+def test_workers_that_look_at_once_propose_different_points(monkeypatch):
+    monkeypatch.setattr(view, "LATE", timedelta(days=1))  # however long it takes to ask three times
     storage = optuna.storages.InMemoryStorage()
     study = study_of(storage=storage)
     study.optimize(loss, n_trials=40)
@@ -47,7 +49,7 @@ def test_workers_that_look_at_once_propose_different_points():
 
 def test_threads_share_a_sampler():
     study = study_of()
-    barrier = threading.Barrier(4, timeout=20)
+    barrier = threading.Barrier(4, timeout=600)
 
     def objective(trial):
         value = loss(trial)

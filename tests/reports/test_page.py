@@ -80,13 +80,14 @@ def test_nothing_in_the_page_leaves_it(written):
 
 def test_a_browser_reads_it(written, chromium):
     context = chromium.new_context(viewport={"width": 1200, "height": 900}, color_scheme="light")
+    context.set_default_timeout(600_000)
     tab = context.new_page()
     requests, troubles = [], []
     tab.on("request", lambda request: requests.append(request.url))
     tab.on("pageerror", lambda error: troubles.append(str(error)))
     tab.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
     tab.goto(written.as_uri())
-    tab.wait_for_selector("html[data-drawn=yes]", timeout=60_000)
+    tab.wait_for_selector("html[data-drawn=yes]")
 
     visible = """agent => document.getElementById('problem-1-log').data
         .filter(trace => trace.legendgroup === agent).map(trace => trace.visible !== false)"""

@@ -1,7 +1,8 @@
 """The part of a space that folds lie in, as half-spaces in a frame of its own dimension."""
 
 from dataclasses import dataclass
-from typing import Self, final
+from functools import lru_cache
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +32,9 @@ class Region:
     low: Array
     high: Array
 
-    @classmethod
-    def of(cls, space: Space, group: Group) -> Self:
+    @staticmethod
+    @lru_cache(maxsize=16)  # a mesh as fine as can be afforded takes many nets of one space, and so do epochs
+    def of(space: Space, group: Group) -> "Region":
         """Return the region of a space that the group preserves."""
         origin, axes = space._frame()
         if not group._fold_support.all() and len(axes) == space.dim:
@@ -49,7 +51,7 @@ class Region:
         low = -space.support(-axes) - axes @ origin
         if len(cone):
             low, high = _tightened(walls[used], levels[used], low, high)
-        return cls(origin, axes, walls[used], levels[used], low, high)
+        return Region(origin, axes, walls[used], levels[used], low, high)
 
     def near_lattice(self, delta: float, kind: str, anchor: Array, limit: int) -> Array:
         """Return the points of a lattice about the anchor whose cells may meet the region."""

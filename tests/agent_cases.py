@@ -1,5 +1,7 @@
 """Agents that the tests of the protocol run over: each maker takes (horizon, seed) and settings."""
 
+from functools import lru_cache
+
 import networkx
 import numpy as np
 
@@ -65,6 +67,15 @@ AGENTS = {
 }
 
 
+PAIRS = [
+    (name, horizon)
+    for i, name in enumerate(AGENTS)
+    for horizon in (3000, None)
+    if " " not in name or (i % 2 == 0) == (horizon is None)
+]
+"""Agents with horizons: both for one agent of each kind, one in turn for the same kind on other spaces and groups."""
+
+
 def is_listed(agent):
     return not hasattr(agent, "space")
 
@@ -79,7 +90,7 @@ def has_no_table(agent):
 
 def fewer(name, rounds):
     """As many rounds as tests have time for."""
-    return min(rounds, 40) if name.startswith("OrbitGP") else rounds
+    return min(rounds, 30) if name.startswith("OrbitGP") else rounds
 
 
 def any_points(agent, size, seed):
@@ -102,9 +113,13 @@ def means_at(agent, points):
     if is_listed(agent):
         return np.array([mean_at(agent, point) for point in points])
     group = agent.group or G.Trivial(agent.space.dim)
-    low, high = agent.space.bounds
-    peak = agent.space.project(low + (high - low) * np.linspace(0.8, 0.25, agent.space.dim))
-    return np.maximum(0.05, 0.9 - np.asarray(group.distance(np.array(points), peak)))
+    return np.maximum(0.05, 0.9 - np.asarray(group.distance(np.array(points), peak_in(agent.space))))
+
+
+@lru_cache
+def peak_in(space):
+    low, high = space.bounds
+    return space.project(low + (high - low) * np.linspace(0.8, 0.25, space.dim))
 
 
 def state(agent):

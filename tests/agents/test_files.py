@@ -13,18 +13,19 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import AGENTS, a_pending, any_points, fewer, play, state
+from agent_cases import AGENTS, PAIRS, a_pending, any_points, fewer, play, state
 from orbandit._kernels.kriging import COLUMNS, NOISE
 from orbandit.agents import sizes
 from orbandit.errors import GroupTooLargeError, InputError
 
-every = pytest.mark.parametrize("name", AGENTS)
-horizons = pytest.mark.parametrize("horizon", [3000, None], ids=["horizon", "anytime"])
 
-
-@every
-@horizons
-@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.SFC64])
+@pytest.mark.parametrize(
+    ("name", "horizon", "bits"),
+    [
+        *((*pair, np.random.PCG64) for pair in PAIRS),
+        *(("OrbitTree", None, bits) for bits in (np.random.MT19937, np.random.SFC64)),
+    ],
+)
 def test_a_loaded_agent_goes_on_as_the_saved_one(name, horizon, bits, tmp_path):
     agent = AGENTS[name](horizon=horizon, seed=np.random.Generator(bits(3)), reward_range=(0.0, 2.0))
     play(agent, fewer(name, 90), 0, 0.0, 2.0)
@@ -40,7 +41,7 @@ def test_a_loaded_agent_goes_on_as_the_saved_one(name, horizon, bits, tmp_path):
     for one in (agent, loaded):
         for point in pending[::-1]:
             one.tell(point, 0.25)
-    rounds = fewer(name, 200)
+    rounds = fewer(name, 100)
     a, b = play(agent, rounds, 5, 0.0, 2.0), play(loaded, rounds, 5, 0.0, 2.0)
     np.testing.assert_array_equal(a, b)
     assert state(loaded) == state(agent)
@@ -495,19 +496,18 @@ def test_forged_orbit_trees_are_refused_by_name(forgery, tmp_path):
         ob.agents.Agent.load(path)
 
 
-@every
-@horizons
+@pytest.mark.parametrize(("name", "horizon"), PAIRS)
 def test_copies_and_pickles_go_on_alone(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     play(agent, fewer(name, 100), 0)
     agent.ask()
     before = state(agent)
     copies = [copy.deepcopy(agent), copy.copy(agent), pickle.loads(pickle.dumps(agent))]
-    play(agent, fewer(name, 200), 1)
+    play(agent, fewer(name, 40), 1)
     for one in copies:
         assert state(one) == before
         one.forget(a_pending(one))
-    np.testing.assert_array_equal(*(play(one, fewer(name, 200), 2) for one in copies[:2]))
+    np.testing.assert_array_equal(*(play(one, fewer(name, 100), 2) for one in copies[:2]))
 
 
 def test_a_file_of_another_agent_is_refused_by_name(tmp_path):

@@ -27,7 +27,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 def test_it_plays_the_published_algorithm(place):
     space, group, lipschitz = PLACES[place]
-    n = 700
+    n = 400
     agent = A.Zooming(space, group, horizon=n, lipschitz=lipschitz, delta="measured", seed=1)
     metric = group or G.Trivial(space.dim)
     points = agent._arms.points

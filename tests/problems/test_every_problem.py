@@ -1,5 +1,7 @@
 """Every agent plays every problem: regret that can be, the same for the same seed, and less than by random play."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 
@@ -30,15 +32,20 @@ FLAT = ("LowerBoundFamily", "GaussianProcess", "IdenticalMachines")  # too flat 
 TREES = (A.HOO, A.OrbitTree)
 
 
+@lru_cache
+def problem_of(name):
+    return PROBLEMS[name]()
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_agent_plays_it(name):
-    problem = PROBLEMS[name]()
+    problem = problem_of(name)
     for agent in TREES if name == "WindFarm" else AGENTS:  # a fine mesh of four dimensions takes a minute
         runs = ob.simulate(agent, problem, 300, seeds=2)
         assert np.isfinite(runs.regret).all()
         assert (np.diff(runs.regret, axis=1) >= -1e-9).all()
         assert runs.regret.max() <= 300
-        np.testing.assert_array_equal(runs.regret, ob.simulate(agent, problem, 300, seeds=2).regret)
+        np.testing.assert_array_equal(runs.regret[1:], ob.simulate(agent, problem, 300, seeds=[1]).regret)
 
 
 OWN = {
@@ -61,7 +68,7 @@ def test_feedback_of_a_problem_s_own_is_learnt_from(name):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_orbit_tree_beats_random_play(name):
-    problem = PROBLEMS[name]()
+    problem = problem_of(name)
     n = 30_000 if name in FLAT else 2_000
     uniform = n * (problem.optimum - problem.mean(problem.space.sample(2000, 0)).mean())
     regret = ob.simulate(A.OrbitTree, problem, n, seeds=3).regret[:, -1]

@@ -1,5 +1,7 @@
 """The hard family: a packing of orbits with no room left, instances that are Lipschitz, invariant and disjoint."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -30,10 +32,15 @@ CASES = {
 }
 
 
+@lru_cache
+def family_of(name):
+    space, group, delta = CASES[name]()
+    return space, group, delta, P.LowerBoundFamily(space, group, delta)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_packing_keeps_its_distance_and_leaves_no_room(name):
-    space, group, delta = CASES[name]()
-    family = P.LowerBoundFamily(space, group, delta)
+    space, group, delta, family = family_of(name)
     metric = group or G.Trivial(space.dim)
     between = np.asarray(metric.distance(family.centers, family.centers))
     assert between[~np.eye(len(family), dtype=bool)].min() > delta
@@ -47,8 +54,7 @@ def test_the_packing_keeps_its_distance_and_leaves_no_room(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_instances_are_lipschitz_invariant_and_differ_on_disjoint_sets(name):
-    space, group, delta = CASES[name]()
-    family = P.LowerBoundFamily(space, group, delta)
+    space, _, delta, family = family_of(name)
     for i in (0, len(family) // 2, len(family) - 1):
         report = P.check(family.instance(i), points=300)
         fixed = [trouble for trouble in report.troubles if "optimizer" not in trouble]  # W is spread over walls too
@@ -61,8 +67,7 @@ def test_instances_are_lipschitz_invariant_and_differ_on_disjoint_sets(name):
 
 
 def test_the_mean_by_hand_over_all_images():
-    space, group, delta = CASES["icosahedron, H3"]()
-    family = P.LowerBoundFamily(space, group, delta)
+    space, group, delta, family = family_of("icosahedron, H3")
     points = np.concatenate([space.sample(100, 3), group.orbit(family.centers[2])[:40]])
     images = group.act(group.elements(), family.centers[2])
     nearest = np.linalg.norm(points[:, None] - images, axis=2).min(axis=1)
@@ -85,8 +90,8 @@ def test_the_strict_packing_keeps_away_from_the_boundary(name):
 
 
 def test_no_strict_packing_fits_into_the_domain_of_the_icosahedron():
-    space, group, delta = CASES["icosahedron, H3"]()
-    assert len(P.LowerBoundFamily(space, group, delta).strict) == 0
+    space, group, delta, family = family_of("icosahedron, H3")
+    assert len(family.strict) == 0
     # The largest ball within the domain, as a linear program: maximise r with normal . x + r <= offset.
     normals, offsets = space._halfspaces()
     rows = np.vstack([normals, -group.domain().normals])

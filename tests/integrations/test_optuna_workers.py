@@ -181,8 +181,8 @@ def postgres():
 
 
 def test_four_workers_on_postgresql_one_of_them_killed(compiled, postgres, tmp_path):
-    check(postgres, workers=4, wanted=40, death=tmp_path / "death")
+    check(postgres, workers=4, wanted=24, death=tmp_path / "death")
 
 
 def test_two_workers_on_sqlite_one_of_them_killed(compiled, tmp_path):
-    check(f"sqlite:///{tmp_path / 'study.db'}", workers=2, wanted=24, death=tmp_path / "death")
+    check(f"sqlite:///{tmp_path / 'study.db'}", workers=2, wanted=16, death=tmp_path / "death")

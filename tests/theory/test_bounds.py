@@ -162,7 +162,7 @@ def test_independent_sets_are_bracketed():
     ids=repr,
 )
 def test_proposition_1_holds_where_its_condition_does(space, group):
-    for delta in (0.2, 0.1):
+    for delta in (0.3, 0.15):
         bounds = T.covering_bounds(space, delta, group)
         packing = pack(space, group, delta, np.random.default_rng(0))
         net = M.quotient_net(space, group or G.Trivial(space.dim), delta)

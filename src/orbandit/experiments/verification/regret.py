@@ -166,7 +166,7 @@ def floor_lines(agent: type[Agent], quick: bool) -> Iterator[Line]:
         ("disk, D_5", Ball(2), Dihedral(5)),
     ]
     for name, space, group in places:
-        n, most = (1_000 if quick else 3_000), 16
+        n, most = (1_000, 8) if quick else (3_000, 16)
         family = LowerBoundFamily(space, group, hard_delta(space, group, n))
         bound = lower_bound(family, n)
         regret = _played(agent, family, n, most)

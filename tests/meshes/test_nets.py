@@ -9,6 +9,7 @@ import pytest
 import orbandit as ob
 from cases import SPACES, G, S
 from orbandit.errors import InputError, InputTypeError, MeshTooLargeError
+from orbandit.meshes import region
 from orbandit.meshes.lattices import _centred_radius, covering_scale, lattice_points
 
 M = ob.meshes
@@ -96,6 +97,15 @@ def test_the_best_lattice_needs_far_fewer_points_than_the_grid():
     assert sizes[3][1] == 9**3
     assert sizes[3][0] <= 0.75 * sizes[3][1]
     assert sizes[5][0] <= 0.5 * sizes[5][1]
+
+
+def test_nets_of_one_space_and_group_share_the_box_about_the_domain(monkeypatch):
+    solved, tightened = [], region._tightened
+    monkeypatch.setattr(region, "_tightened", lambda *halfspaces: solved.append(1) or tightened(*halfspaces))
+    space, group = S.Ball(3), G.Symmetric(3)
+    for delta in (0.4, 0.3, 0.2):
+        M.quotient_net(space, group, delta)
+    assert len(solved) == 1
 
 
 def test_best_is_never_worse_than_cubic():

@@ -228,7 +228,7 @@ def test_a_damaged_run_is_named_and_played_again_and_tables_do_without_it(file, 
     assert digest(path) == whole
 
 
-SLOW = FILE.replace("[200, 1_000]", "[300_000]").replace("seeds = 4", "seeds = 6")
+SLOW = FILE.replace("[200, 1_000]", "[40_000]").replace("seeds = 4", "seeds = 5")
 
 
 @pytest.mark.filterwarnings(

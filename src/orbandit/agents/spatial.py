@@ -91,10 +91,10 @@ class SpatialAgent(Agent):
 
     def _asked_keys(self, arrays: Arrays) -> list[bytes]:
         """Undo `_asked_points`, checked: pending asks are of points of the space."""
-        points = arrays["asked"]
-        if points.shape != (len(points), self._space.dim) or points.dtype != np.float64:
+        space, points = self._given_space, arrays["asked"]
+        if points.shape != (len(points), space.dim) or points.dtype != np.float64:
             raise ValueError(f"pending asks of shape {points.shape} and type {points.dtype}")
-        if not np.all(self._space.contains(points, tol=self._space._tolerance)):
+        if not np.all(space.contains(points, tol=space._tolerance)):
             raise ValueError("pending asks of points outside the space")
         return [point.tobytes() for point in points]
 
@@ -102,7 +102,8 @@ class SpatialAgent(Agent):
         """Refuse pending asks of other points than those of their arms or cells."""
         for key, handles in self._asked.items():
             for handle in set(handles) - {ELSEWHERE}:
-                if np.abs(self._point(handle) - point_of(key)).max() > self._space._tolerance:
+                gap = self._units.enter(self._point(handle)) - self._units.enter(point_of(key))
+                if np.abs(gap).max() > self._space._tolerance:
                     raise ValueError("pending asks of other points than their arms have")
 
 

@@ -1,5 +1,7 @@
 """OrbitGP: what it learns, what its settings do, and what its rounds cost."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,41 @@ def test_what_another_version_of_a_kernel_saved_is_worked_out_anew():
     anew = Model.restored(model._kernel, model.pool, model.rewards.features, arrays)
     np.testing.assert_allclose(anew.pool_means, model.pool_means, atol=1e-6)
     np.testing.assert_allclose(anew.pool_variances, model.pool_variances, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("space", "group"),
+    [
+        (S.Box(-1.0, 1.0, dim=12), G.BlockPermutation(6, 2)),
+        (S.Ball(2) ** 3, G.Joint(G.BlockPermutation(3, 2), G.Diagonal(G.Dihedral(4), 3))),
+        (S.Simplex(4), G.Symmetric(4)),
+    ],
+    ids=["units", "farm", "shares"],
+)
+def test_the_initial_design_samples_the_space_whatever_the_group(space, group):
+    """Uniform points, folded after drawing: without the group the same points, not extremes of the quotient."""
+    size = 2 * (space.intrinsic_dim + 1)
+    plain, folded = (orbit_gp.OrbitGP(space, g, horizon=1000, candidates=32, seed=3) for g in (None, group))
+    points = plain.ask_batch(size)
+    np.testing.assert_allclose(folded.ask_batch(size), group.fold(points), atol=1e-12)
+    many = np.concatenate(
+        [orbit_gp.OrbitGP(space, horizon=1000, candidates=8, seed=s).ask_batch(size) for s in range(40)]
+    )
+    sample = space.sample(4000, 0)
+    error = sample.std(axis=0) / math.sqrt(len(many))
+    assert (np.abs(many.mean(axis=0) - sample.mean(axis=0)) < 4.5 * error).all()
+    np.testing.assert_allclose(many.std(axis=0), sample.std(axis=0), rtol=0.25)
+
+
+@pytest.mark.parametrize(("dim", "horizon", "expected"), [(1, 1000, 4), (6, 1000, 14), (40, 100, 25), (3, 10, 2)])
+def test_the_initial_design_grows_with_the_dimension_and_respects_small_budgets(dim, horizon, expected):
+    agent = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=dim), horizon=horizon, candidates=8, seed=0)
+    told = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=dim), horizon=horizon, candidates=8, seed=0)
+    for number in range(expected):
+        point = agent.ask()
+        np.testing.assert_array_equal(point, told._designed(number))  # told or pending, it is the next one
+        if number % 2:
+            agent.tell(point, 0.5)
+    for point in told.space.sample(expected, 1):  # what is known already takes the place of the design
+        told.tell(point, 0.5)
+    assert not np.array_equal(told.ask(), told._designed(expected))

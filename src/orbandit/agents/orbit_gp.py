@@ -19,7 +19,7 @@ import numpy.typing as npt
 from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, unknown_name
 from orbandit.agents.base import ELSEWHERE, Handles, Means, Seed, as_means, as_stream
 from orbandit.agents.files import Arrays
-from orbandit.agents.gaussian.acquisition import best_bound, best_draw, deviations, spread_out
+from orbandit.agents.gaussian.acquisition import best_bound, best_draw, design_size, deviations, spread_out
 from orbandit.agents.gaussian.fit import LITTLE, Data, Parameters, Prior, fit
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
@@ -29,6 +29,8 @@ from orbandit.groups import Group
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
+DESIGN_STREAM = 2**32
+"""What the seeds of the initial design begin with, which those of rounds never do."""
 FIRST_FIT, GROWTH = 5, 1.2
 """The parameters are fitted after so many rewards, and whenever their number has grown by this factor."""
 MOST, FITTED = 512, 256
@@ -78,6 +80,9 @@ class OrbitGP(SpatialAgent):
 
     Notes
     -----
+    The first 2 (d + 1) points, or a quarter of the horizon if that is less, are uniform on the space, and then folded.
+    Rewards told before take their place.
+
     A round costs O(n^2 + n candidates) for n distinct points, and n stays below 513; then points are merged,
     those first that lose least by it. Parameters are fitted to at most 256 points, whenever the rewards have grown by a
     fifth.
@@ -196,10 +201,18 @@ class OrbitGP(SpatialAgent):
 
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same whenever the same is known."""
-        rng = np.random.default_rng([self._salt, self._rounds, sum(map(len, self._asked.values()))])
+        pending = sum(map(len, self._asked.values()))
+        if self._rounds + pending < design_size(self._space, self._goal):
+            return self._designed(self._rounds + pending)
+        rng = np.random.default_rng([self._salt, self._rounds, pending])
         beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
         return np.array(best(model, self._space, self._group, beta, rng)) + 0.0
+
+    def _designed(self, number: int) -> Array:
+        """Return a point of the initial design: uniform on the space as a user would sample it, then folded."""
+        (point,) = self._space.sample(1, np.random.default_rng([self._salt, DESIGN_STREAM, number]))
+        return np.array(point if self._group is None else self._group.fold(point)) + 0.0
 
     def _believed(self) -> Model:
         """Return the model in which pending asks have been told what is expected of them."""

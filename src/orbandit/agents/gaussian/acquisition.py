@@ -19,6 +19,8 @@ from orbandit.agents.gaussian.model import Model
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
 
+DESIGN_SHARE = 4
+"""The initial design takes at most one of so many rounds."""
 BINARY_BETA, BETA, QUIET_BETA = 2.0, 2.6, 3.0
 """The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: what one look tells
 all about is soon left, so that more may be looked at elsewhere."""
@@ -45,6 +47,11 @@ def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
     is_quiet = 0 < parameters.noise < QUIET * parameters.signal  # 0 stands for Bernoulli's
     least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else BETA
     return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
+
+
+def design_size(space: Space, horizon: int) -> int:
+    """Return how many points the initial design has: two for each dimension and one more, if the horizon allows it."""
+    return min(2 * (space.intrinsic_dim + 1), horizon // DESIGN_SHARE)
 
 
 def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Generator) -> Array:

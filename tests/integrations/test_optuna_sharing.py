@@ -15,6 +15,7 @@ from optuna.trial import TrialState
 import orbandit as ob
 from optuna_cases import NAMES, PEAK, TREE, loss, points, study_of, suggested
 from orbandit.errors import InputError, InputTypeError
+from orbandit.integrations import learner as module
 from orbandit.integrations.learner import Learner, Outcome
 from orbandit.integrations.optuna import OrbitSampler, view
 
@@ -224,7 +225,7 @@ def test_no_corner_is_tried_twice():
 
 
 def test_a_tree_takes_over_after_many_trials_unless_they_were_planned(monkeypatch):
-    monkeypatch.setattr(ob.integrations.learner, "PATIENCE", 10)
+    monkeypatch.setattr(module, "PATIENCE", 10)
     rng = np.random.default_rng(0)
     outcomes = [Outcome(rng.random(2), float(rng.random())) for _ in range(12)]
     unplanned, planned = (Learner(2, None, None, horizon, 0) for horizon in (None, 12))

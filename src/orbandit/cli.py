@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,7 +198,8 @@ def _play(experiment: "Experiment", out: Path, **how: Any) -> None:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    bar = Progress(*columns, console=console, transient=True)
+    with bar if console.is_terminal else nullcontext():  # rich 13.7 ends even a bar it does not show with a line
         begun = time.perf_counter()
         lines = {
             (row.problem, row.agent): bar.add_task(f"{row.problem}: {row.agent}", total=row.rounds, rate="")

@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,10 +28,21 @@ FIRST = 5
 """Random points before the first model, if its parameters are fitted; otherwise one, as theirs."""
 
 
-class CmaEs:
-    """The package cmaes: starts anywhere with a third of the width; once converged, it plays its mean."""
+class Searched(Protocol):
+    """What CMA-ES and TPE know of a problem."""
 
-    def __init__(self, problem: ob.problems.Problem, seed: int) -> None:
+    @property
+    def space(self) -> ob.spaces.Space:
+        """Where points live."""
+
+
+class CmaEs:
+    """The package cmaes: starts anywhere with a third of the width; once converged, it plays its mean.
+
+    With `lr_adapt` its learning rates follow the noise, after Nomura, Akimoto and Ono (2023).
+    """
+
+    def __init__(self, problem: Searched, seed: int, *, lr_adapt: bool = False) -> None:
         from cmaes import CMA
 
         self._space = problem.space
@@ -40,7 +51,7 @@ class CmaEs:
         self._widths = high - low
         self._low = low
         inside = np.column_stack([np.zeros(len(low)), np.ones(len(low))])
-        self._search: Any = CMA((start - low) / self._widths, 0.3, bounds=inside, seed=seed)
+        self._search: Any = CMA((start - low) / self._widths, 0.3, bounds=inside, seed=seed, lr_adapt=lr_adapt)
         self._told: list[tuple[Array, float]] = []
         self._is_done = False
 
@@ -65,15 +76,16 @@ class CmaEs:
 
 
 class Tpe:
-    """Optuna's default sampler."""
+    """Optuna's default sampler, or another of Optuna's."""
 
-    def __init__(self, problem: ob.problems.Problem, seed: int) -> None:
+    def __init__(self, problem: Searched, seed: int, sampler: Any = None) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space = problem.space
         self._bounds = list(zip(*problem.space.bounds, strict=True))
-        self._study: Any = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        sampler = optuna.samplers.TPESampler(seed=seed) if sampler is None else sampler
+        self._study: Any = optuna.create_study(direction="maximize", sampler=sampler)
 
     def ask(self) -> Array:
         """Return the point of the next trial."""

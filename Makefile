@@ -40,6 +40,7 @@ bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/gp.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/integrations.py
 	$(BIN)/python benchmarks/studies.py
+	$(BIN)/python benchmarks/units.py --quick --rivals group plain
 
 # The lower bounds of pyproject.toml, tried for real in an environment of their own.
 test-oldest:

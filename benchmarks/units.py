@@ -36,11 +36,11 @@ import sys
 import tarfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from units_problems import BUILDERS, Record, Units, check, keep, records, units
@@ -67,6 +67,7 @@ AIMS = {
     "recommended over played": (1.5, 1.5, 1.5, 1.5),
 }
 """What geometric means over the problems are to be at most, for each budget; "worst" is a single problem's."""
+TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 CHOICES = [f"src/orbandit/{part}" for part in ("_kernels", "agents", "groups", "spaces", "optimize.py")]
 """What choices depend on: a change of these is another version."""
 
@@ -388,6 +389,9 @@ def entries(at: Table, budget: int) -> None:
         for problem, found in at.items():
             cells = [entry([each[which] for each in found.get(rival, {}).values()], most) for rival in rivals]
             print(f"| {problem} ({len(records()[problem].point)}) | {' | '.join(cells)} |")
+    fewer = {rival: sum(rival in found for found in at.values()) for rival in rivals}
+    if fewer := {rival: count for rival, count in fewer.items() if count < len(BUILDERS)}:
+        print("on fewer problems: " + ", ".join(f"{rival} {count}" for rival, count in fewer.items()))
 
 
 def entry(values: Sequence[float], most: int) -> str:
@@ -398,73 +402,90 @@ def entry(values: Sequence[float], most: int) -> str:
     return f"{np.mean(values):.3g}{error}" + f" ({len(values)})" * (len(values) < most)
 
 
-def over(one: Figures, others: Iterable[Figures]) -> tuple[float, float, int]:
-    """Return the ratio of mean regrets to the least of others, its standard error, and the number of common seeds."""
-    others = list(others)
+def summary(at: Table, budget: int, ratios: dict[str, dict[int, dict[str, float]]]) -> None:
+    """Print ratios for each problem, their geometric means, and what these are to be."""
+    have = {problem: found for problem, found in at.items() if OURS in found}
+    which = BUDGETS.index(budget) if budget in BUDGETS else None
+    aims = dict.fromkeys(AIMS, "") if which is None else {name: f"at most {aim[which]}" for name, aim in AIMS.items()}
+    both = {problem: found for problem, found in have.items() if all(rival in found for rival in WITHOUT)}
+    blind = {problem: over(found[OURS], [found[rival] for rival in WITHOUT]) for problem, found in both.items()}
+    blind = {problem: each for problem, each in blind.items() if each.seeds}
+    outside = [rival for rival in RIVALS if rival not in ORBANDIT]
+    rest, others = best_of(have, [rival for rival in RIVALS if rival != OURS]), best_of(have, outside)
+    if have:
+        print(f"\n{budget:,} evaluations: mean regret with the group over that of others, with its standard error")
+        print("| problem | over without | over the best rival | which |")
+        print("| --- | --- | --- | --- |")
+        for problem in have:
+            cells = [ratio_of(each[problem]) if problem in each else "" for each in (blind, rest)]
+            print(f"| {problem} | {' | '.join(cells)} | {rest[problem].rival if problem in rest else ''} |")
+    print(f"\n{budget:,} evaluations, geometric means over problems")
+    line("group over without", blind, aims["over without"])
+    beyond = {problem: each.ratio - 2 * each.error for problem, each in blind.items() if not np.isnan(each.error)}
+    if beyond:
+        worst = max(beyond, key=lambda problem: beyond[problem])
+        what = f"  the worst problem over without, less two standard errors: {worst}, {blind[worst].ratio:.3g}"
+        report(what, beyond[worst], aims["worst"])
+    line("group over the best rival", rest, aims["over the best rival"])
+    line("group over the best of other packages", others, "")
+    for rival in ORBANDIT:
+        own = {problem: found[rival] for problem, found in at.items() if rival in found}
+        played = {problem: Ratio(lag(figures), np.nan, len(figures), rival) for problem, figures in own.items()}
+        line(f"{rival}: recommended over best played", played, aims["recommended over played"] * (rival == OURS))
+    ratios["over without"][budget] = {problem: each.ratio for problem, each in blind.items()}
+    ratios["over the best rival"][budget] = {problem: each.ratio for problem, each in rest.items()}
+
+
+class Ratio(NamedTuple):
+    """A ratio of mean regrets, its standard error, the number of seeds, and over whom."""
+
+    ratio: float
+    error: float
+    seeds: int
+    rival: str = ""
+
+
+def over(one: Figures, others: Sequence[Figures], rival: str = "") -> Ratio:
+    """Return the ratio of mean regrets to the least of others, over the seeds that all have."""
     seeds = sorted(set(one).intersection(*others))
-    if not others or not seeds:
-        return np.nan, np.nan, 0
+    if not seeds:
+        return Ratio(np.nan, np.nan, 0)
     ours = np.array([one[seed][0] for seed in seeds])
     theirs = min((np.array([other[seed][0] for seed in seeds]) for other in others), key=np.mean)
     ratio = float(ours.mean() / theirs.mean())
     spread = np.std(ours - ratio * theirs, ddof=1) if len(seeds) > 1 else np.nan  # of a ratio of means, seed by seed
-    return ratio, float(spread / np.sqrt(len(seeds)) / theirs.mean()), len(seeds)
+    return Ratio(ratio, float(spread / np.sqrt(len(seeds)) / theirs.mean()), len(seeds), rival)
 
 
-def summary(at: Table, budget: int, ratios: dict[str, dict[int, dict[str, float]]]) -> None:
-    """Print geometric means over problems, and what they are to be."""
-    have = {problem: found for problem, found in at.items() if OURS in found}
-    print(f"\n{budget:,} evaluations, geometric means over problems")
-    which = BUDGETS.index(budget) if budget in BUDGETS else None
-    aim: Callable[[str], str] = lambda name: "" if which is None else f"at most {AIMS[name][which]}"  # noqa: E731
-    blind = {
-        problem: over(found[OURS], [found[rival] for rival in WITHOUT])
+def best_of(have: Table, rivals: Sequence[str]) -> dict[str, Ratio]:
+    """Return the largest ratio of each problem: each to one rival, over the seeds that both have."""
+    each = {
+        problem: [over(found[OURS], [found[rival]], rival) for rival in rivals if rival in found]
         for problem, found in have.items()
-        if all(rival in found for rival in WITHOUT)
     }
-    blind = {problem: each for problem, each in blind.items() if each[2]}
-    if blind:
-        line("group over without", {problem: each[0] for problem, each in blind.items()}, blind, aim("over without"))
-        beyond = {problem: each[0] - 2 * each[1] for problem, each in blind.items() if not np.isnan(each[1])}
-        if beyond:
-            worst = max(beyond, key=lambda problem: beyond[problem])
-            what = f"  the worst problem less two standard errors: {worst}, {blind[worst][0]:.3g}"
-            report(what, beyond[worst], aim("worst"))
-    ratios["over without"][budget] = {problem: each[0] for problem, each in blind.items()}
-    outside = [rival for rival in RIVALS if rival not in ORBANDIT]
-    rest = [rival for rival in RIVALS if rival != OURS]
-    for title, some in (("the best rival", rest), ("the best of other packages", outside)):
-        # Each with the seeds that both have: the best rival is the one with the largest ratio.
-        best = {
-            problem: max((over(found[OURS], [found[each]]) for each in some if each in found), default=(np.nan,) * 3)
-            for problem, found in have.items()
-        }
-        best = {problem: each for problem, each in best.items() if each[2] > 0}
-        if best:
-            values = {problem: each[0] for problem, each in best.items()}
-            line(f"group over {title}", values, best, aim("over the best rival") if some is rest else "")
-            if some is rest:
-                ratios["over the best rival"][budget] = values
-    for rival in RIVALS:
-        played = {
-            problem: float(
-                np.mean([a for a, _ in found[rival].values()]) / np.mean([b for _, b in found[rival].values()])
-            )
-            for problem, found in at.items()
-            if rival in found
-        }
-        if played and rival in ORBANDIT:
-            counts = {problem: (0.0, 0.0, len(at[problem][rival])) for problem in played}
-            bound = aim("recommended over played") if rival == OURS else ""
-            line(f"{rival}: recommended over best played", played, counts, bound)
+    known = {problem: [ratio for ratio in some if ratio.seeds] for problem, some in each.items()}
+    return {problem: max(some) for problem, some in known.items() if some}
 
 
-def line(what: str, values: dict[str, float], parts: dict[str, Any], aim: str) -> None:
+def lag(figures: Figures) -> float:
+    """Return the mean regret recommended over that of the best point played."""
+    recommended, played = np.mean(list(figures.values()), axis=0)
+    return float(recommended / played)
+
+
+def ratio_of(ratio: Ratio) -> str:
+    """Return a ratio in words."""
+    return f"{ratio.ratio:.2f}" + ("" if np.isnan(ratio.error) else f" ± {ratio.error:.2f}")
+
+
+def line(what: str, parts: dict[str, Ratio], aim: str) -> None:
     """Print a geometric mean, with the number of problems and seeds it is of."""
-    seeds = sorted({each[2] for each in parts.values()})
+    if not parts:
+        return
+    seeds = sorted({each.seeds for each in parts.values()})
     shown = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
-    mean = float(np.exp(np.mean(np.log(list(values.values())))))
-    report(f"  {what}; {len(values)} of {len(BUILDERS)} problems, {shown} seeds", mean, aim)
+    mean = float(np.exp(np.mean(np.log([each.ratio for each in parts.values()]))))
+    report(f"  {what}; {len(parts)} of {len(BUILDERS)} problems, {shown} seeds", mean, aim)
 
 
 def draw(ratios: dict[str, dict[int, dict[str, float]]], path: Path) -> None:
@@ -481,9 +502,12 @@ def draw(ratios: dict[str, dict[int, dict[str, float]]], path: Path) -> None:
                 axes.axvline(mean, color=color, linewidth=1.2, linestyle="--")
         axes.axvline(1.0, color=INK, linewidth=1.0)
         axes.set_xscale("log")
+        axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axes.set_xlim(*np.clip(axes.get_xlim(), TICKS[0], TICKS[-1]))
+        axes.minorticks_off()
         axes.set_yticks(range(len(names)), [f"{name} ({len(known[name].point)})" for name in names])
         axes.grid(axis="y", color=GRAY, alpha=0.25)
-        axes.set_xlabel("ratio of mean regrets; left of 1 the group wins")
+        axes.set_xlabel("ratio of mean regrets, dashed their geometric mean")
         axes.set_title(f"with the group {title}", fontsize=10, color=INK)
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[0].invert_yaxis()

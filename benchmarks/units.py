@@ -281,7 +281,7 @@ class Measure:
         mean = float(self._problem.mean(point[None])[0])
         if mean > self.best:
             self.best, self.point = mean, point.copy()
-        value = self._problem.sample(point, np.random.default_rng([self._seed, 1, self._count]))
+        value = self._problem.sample(point, np.random.default_rng([self._seed, 1, self._count]), mean)
         self._count += 1
         self.seconds += time.process_time() - start
         return value

@@ -83,11 +83,12 @@ class Units:
         """Deviation of the Gaussian noise."""
         return NOISE * self.record.random_deviation if self.deviation is None else self.deviation
 
-    def sample(self, point: Array, rng: np.random.Generator) -> float:
-        """Measure once."""
+    def sample(self, point: Array, rng: np.random.Generator, mean: float | None = None) -> float:
+        """Measure once; where the true mean is known already, it need not be computed again."""
         if self.draw is not None:
             return self.draw(point, rng)
-        return float(self.mean(point[None])[0] + self.noise * rng.standard_normal())
+        mean = float(self.mean(point[None])[0]) if mean is None else mean
+        return float(mean + self.noise * rng.standard_normal())
 
     def means(self, points: Array) -> Array:
         """Return the true means of many points, a few at a time."""

@@ -31,6 +31,7 @@ import hashlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -122,6 +123,7 @@ def main() -> None:
         return work()
     if chosen.check:
         return checked(chosen.problems)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that workers are ended, too
     version = chosen.version or sources()
     known = {row.key: row for row in read(chosen.out)}
     if not chosen.table:
@@ -212,8 +214,8 @@ def measured(jobs: Sequence[Job], processes: int, path: Path) -> Iterator[Row]:
                     print(keep(job.problem, np.array(point)), flush=True)
                 yield from rows
     finally:
-        pool.shutdown(cancel_futures=True)
-        workers.close()
+        pool.shutdown(wait=False, cancel_futures=True)
+        workers.close()  # which ends what a thread is waiting for
 
 
 class Workers:

@@ -1,7 +1,8 @@
 """Long searches without noise for the optima of benchmarks/units_problems.py; they only ever raise what is known.
 
 Run as `python benchmarks/units_search.py --minutes=5 coverage iea37`: all problems by default, so many minutes each.
-`--seed` gives other searches. A few layouts are kept and improved by turns: one or two units of one go anywhere, then
+`--seed` gives other searches; they begin with the best known layout and random ones, or `--anew` without it: where
+searches of several seeds end in the same value, there is hardly a better one. A few layouts are kept and improved by turns: one or two units of one go anywhere, then
 single units are moved to the best of many places, near and far, until none gains, and all move at once by L-BFGS (or,
 for farms, by their own sequential quadratic programming). A layout is replaced by what it became if that is better.
 Half of the turns begin with the best layout of all, and some with a new one.
@@ -12,7 +13,7 @@ import time
 
 import numpy as np
 from scipy.optimize import minimize
-from units_problems import BUILDERS, Units, keep, units
+from units_problems import BUILDERS, Units, keep, records, units
 
 from orbandit._checks import Array
 
@@ -30,26 +31,33 @@ def main() -> None:
     parser.add_argument("problem", nargs="*", default=list(BUILDERS))
     parser.add_argument("--minutes", type=float, default=1.0, help="for each problem")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--anew", action="store_true", help="begin without the best known layout")
     chosen = parser.parse_args()
     for name in chosen.problem:
         end = time.monotonic() + 60 * chosen.minutes
         problem, rng = units(name), np.random.default_rng(chosen.seed)
-        print(keep(name, search(problem, end, rng)) or f"{name}: nothing better", flush=True)
+        known = records().get(name)
+        start = None if chosen.anew or known is None else np.array(known.point)
+        found = search(problem, end, rng, start)
+        value = float(problem.mean(found[None])[0])
+        print(keep(name, found) or f"{name}: nothing better, {value!r}", flush=True)
 
 
-def search(problem: Units, end: float, rng: np.random.Generator) -> Array:
+def search(problem: Units, end: float, rng: np.random.Generator, start: Array | None) -> Array:
     """Return the best point found until a time."""
     sample = problem.space.sample(FIRST, rng)
     kept = sample[np.argsort(-problem.means(sample))[:KEPT]]
     if problem.starts is not None:
         kept[: len(problem.starts)] = problem.starts
+    if start is not None:
+        kept[-1] = start
     kept = np.array([improved(problem, point, rng, end) for point in kept])
     means = problem.mean(kept)
     while time.monotonic() < end:
         row = int(means.argmax()) if rng.random() < 0.5 else int(rng.integers(KEPT))
         is_new = row != means.argmax() and rng.random() < 0.2
-        start = problem.space.sample(1, rng)[0] if is_new else relocated(problem, kept[row], rng)
-        point = improved(problem, start, rng, end)
+        first = problem.space.sample(1, rng)[0] if is_new else relocated(problem, kept[row], rng)
+        point = improved(problem, first, rng, end)
         value = float(problem.mean(point[None])[0])
         if value > means[row]:
             kept[row], means[row] = point, value

@@ -413,7 +413,7 @@ def summary(at: Table, budget: int, ratios: dict[str, dict[int, dict[str, float]
     blind = {problem: over(found[OURS], [found[rival] for rival in WITHOUT]) for problem, found in both.items()}
     blind = {problem: each for problem, each in blind.items() if each.seeds}
     outside = [rival for rival in RIVALS if rival not in ORBANDIT]
-    rest, others = best_of(have, [rival for rival in RIVALS if rival != OURS]), best_of(have, outside)
+    rest, others = best_of(at, OURS, [rival for rival in RIVALS if rival != OURS]), best_of(at, OURS, outside)
     if have:
         print(f"\n{budget:,} evaluations: mean regret with the group over that of others, with its standard error")
         print("| problem | over without | over the best rival | which |")
@@ -430,6 +430,8 @@ def summary(at: Table, budget: int, ratios: dict[str, dict[int, dict[str, float]
         report(what, beyond[worst], aims["worst"])
     line("group over the best rival", rest, aims["over the best rival"])
     line("group over the best of other packages", others, "")
+    line("old-group over old-plain", best_of(at, "old-group", ["old-plain"]), "")
+    line("old-group over the best of other packages", best_of(at, "old-group", outside), "")
     for rival in ORBANDIT:
         own = {problem: found[rival] for problem, found in at.items() if rival in found}
         played = {problem: Ratio(lag(figures), np.nan, len(figures), rival) for problem, figures in own.items()}
@@ -459,11 +461,12 @@ def over(one: Figures, others: Sequence[Figures], rival: str = "") -> Ratio:
     return Ratio(ratio, float(spread / np.sqrt(len(seeds)) / theirs.mean()), len(seeds), rival)
 
 
-def best_of(have: Table, rivals: Sequence[str]) -> dict[str, Ratio]:
+def best_of(at: Table, one: str, rivals: Sequence[str]) -> dict[str, Ratio]:
     """Return the largest ratio of each problem: each to one rival, over the seeds that both have."""
     each = {
-        problem: [over(found[OURS], [found[rival]], rival) for rival in rivals if rival in found]
-        for problem, found in have.items()
+        problem: [over(found[one], [found[rival]], rival) for rival in rivals if rival in found]
+        for problem, found in at.items()
+        if one in found
     }
     known = {problem: [ratio for ratio in some if ratio.seeds] for problem, some in each.items()}
     return {problem: max(some) for problem, some in known.items() if some}

@@ -7,9 +7,9 @@ again: rivals do not change, and a benchmark that was stopped goes on. `--quick`
 whether means are invariant, whether the optima are what the file says, and whether 0.1.0 has the same problems.
 
 It needs the extra `bench` (of torch, the build for processors will do), git, and a clone that has the commit of 0.1.0:
-that version's sources are taken from it once, into out/, and run in processes that find them first. All of it takes
-days of one core: TPE's runs of 5,000 an hour each, GPSampler's and TuRBO's of 300 minutes to an hour. OrbitGP with the
-group and without, 3 seeds and budgets of 100 and 300, take about half an hour.
+that version's sources are taken from it once, into out/, and run in processes that find them first. A run of 300 takes
+a core 3 to 15 seconds (TPE, OrbitGP; 100 under a `Joint` group), a minute or two (GPSampler) or three to five (TuRBO),
+and the time grows with the square of the budget: all of it takes days.
 
     group, plain                 `ob.maximize` with the group and without, by the sources that are run
     old-group, old-plain         the same of 0.1.0; from 3,000 evaluations on its `maximize` takes OrbitTree

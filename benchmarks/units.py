@@ -360,8 +360,11 @@ def table(rows: Sequence[Row], version: str, budgets: Sequence[int], picture: Pa
         if at:
             entries(at, budget)
             summary(at, budget, ratios)
-    draw(ratios, picture)
-    print(f"\npicture: {picture}")
+    if any(values for found in ratios.values() for values in found.values()):
+        draw(ratios, picture)
+        print(f"\npicture: {picture}")
+    else:
+        print(f"\nno picture: there is no run of {OURS} to compare")
 
 
 def by_problem(rows: Iterable[Row], known: dict[str, Record]) -> Table:

@@ -69,6 +69,8 @@ AIMS = {
 }
 """What geometric means over the problems are to be at most, for each budget; "worst" is a single problem's."""
 TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+ENDS = TICKS[0], TICKS[-1]
+"""Ratios beyond are drawn at the ends."""
 CHOICES = [f"src/orbandit/{part}" for part in ("_kernels", "agents", "groups", "spaces", "optimize.py")]
 """What choices depend on: a change of these is another version."""
 
@@ -503,15 +505,15 @@ def draw(ratios: dict[str, dict[int, dict[str, float]]], path: Path) -> None:
     known = records()
     for axes, (title, found) in zip(figure.subplots(1, 2, sharey=True), ratios.items(), strict=True):
         for color, (budget, values) in zip(COLORS, sorted(found.items()), strict=False):
-            rows = [names.index(problem) for problem in values]
-            axes.scatter(list(values.values()), rows, color=color, s=26, zorder=3, label=f"{budget:,} evaluations")
             if values:
+                rows, shown = [names.index(problem) for problem in values], np.clip(list(values.values()), *ENDS)
+                axes.scatter(shown, rows, color=color, s=26, zorder=3, clip_on=False, label=f"{budget:,} evaluations")
                 mean = np.exp(np.mean(np.log(list(values.values()))))
                 axes.axvline(mean, color=color, linewidth=1.2, linestyle="--")
         axes.axvline(1.0, color=INK, linewidth=1.0)
         axes.set_xscale("log")
         axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
-        axes.set_xlim(*np.clip(axes.get_xlim(), TICKS[0], TICKS[-1]))
+        axes.set_xlim(*ENDS)
         axes.minorticks_off()
         axes.set_yticks(range(len(names)), [f"{name} ({len(known[name].point)})" for name in names])
         axes.grid(axis="y", color=GRAY, alpha=0.25)

@@ -1,6 +1,7 @@
 """OrbitGP: what it learns, what its settings do, and what its rounds cost."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -190,3 +191,34 @@ def test_the_initial_design_grows_with_the_dimension_and_respects_small_budgets(
     for point in told.space.sample(expected, 1):  # what is known already takes the place of the design
         told.tell(point, 0.5)
     assert not np.array_equal(told.ask(), told._designed(expected))
+
+
+def test_choices_for_the_best_differ_in_the_last_rounds_only():
+    """Five rounds for each dimension; until then, and for the sum of rewards always, the weight is the usual one."""
+    agents = [
+        orbit_gp.OrbitGP(SQUARE, SWAP, horizon=40, candidates=64, goal=goal, seed=1) for goal in ("regret", "best")
+    ]
+    rng, apart = np.random.default_rng(0), []
+    for _ in range(40):
+        points = [agent.ask() for agent in agents]
+        apart.append(not np.array_equal(*points))
+        value = float(np.clip(bump(points[0])[0] + 0.05 * rng.standard_normal(), 0.0, 1.0))
+        for agent in agents:  # both are told the same
+            agent.forget(points[agents.index(agent)])
+            agent.tell(points[0], value)
+    assert not any(apart[:30])
+    assert any(apart[30:])
+    with pytest.raises(ob.errors.InputError, match="unknown goal 'most'"):
+        orbit_gp.OrbitGP(SQUARE, goal="most")
+
+
+def test_maximize_is_for_the_best():
+    def run(agent):
+        rng = np.random.default_rng(0)
+        return ob.maximize(
+            lambda x: bump(x)[0] + 0.05 * rng.standard_normal(), SQUARE, SWAP, budget=60, agent=agent, seed=0
+        )
+
+    best = partial(orbit_gp.OrbitGP, goal="best")
+    np.testing.assert_array_equal(run(None).history.points, run(best).history.points)
+    assert not np.array_equal(run(None).history.points, run(orbit_gp.OrbitGP).history.points)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit.agents.suited import CROSSOVER, suited
+from orbandit.agents.suited import BEST_GP, CROSSOVER, suited
 
 CUBE = ob.spaces.Box(0.0, 1.0, dim=6)
 
 
 def test_a_kernel_model_for_few_evaluations_and_a_tree_for_many():
-    assert suited(CROSSOVER - 1, CUBE, ob.groups.Symmetric(6)) is ob.agents.OrbitGP
+    assert suited(CROSSOVER - 1, CUBE, ob.groups.Symmetric(6)) is BEST_GP
     assert suited(CROSSOVER, CUBE, None) is ob.agents.OrbitTree
 
 

@@ -19,7 +19,14 @@ import numpy.typing as npt
 from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, unknown_name
 from orbandit.agents.base import ELSEWHERE, Handles, Means, Seed, as_means, as_stream
 from orbandit.agents.files import Arrays
-from orbandit.agents.gaussian.acquisition import best_bound, best_draw, design_size, deviations, spread_out
+from orbandit.agents.gaussian.acquisition import (
+    best_bound,
+    best_draw,
+    design_size,
+    deviations,
+    is_last,
+    spread_out,
+)
 from orbandit.agents.gaussian.fit import LITTLE, Data, Parameters, Prior, fit
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
@@ -68,13 +75,16 @@ class OrbitGP(SpatialAgent):
         How smooth the mean is: once differentiable and a little more for "matern32".
     acquisition : "ucb" or "thompson"
         How to choose.
+    goal : "regret" or "best"
+        What choices are for: the sum of rewards, as for a bandit in play, or the last recommendation. `maximize` and
+        the samplers are for the best.
     noise : float, optional
         The standard deviation of rewards about their mean, in units of rewards. By default it is learnt; and if every
         reward is one of the two ends of `reward_range`, the noise is Bernoulli's: its variance follows from the mean.
     beta : float, optional
         The weight of the deviation in a bound: more looks further around. By default 2 for rewards that are ends of the
-        range, 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
-        sqrt(2 log(n / 1350)) once that is more, for the horizon n.
+        range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
+        sqrt(2 log(n / 1350)) once that is more, for the horizon n; 1 in the last 5 d rounds if the goal is the best.
     candidates : int
         How many points fill the space, from the best of which the choice is refined; from 8 to 100,000.
 
@@ -109,6 +119,7 @@ class OrbitGP(SpatialAgent):
         reward_range: tuple[float, float] = (0.0, 1.0),
         kernel: str = "matern32",
         acquisition: Literal["ucb", "thompson"] = "ucb",
+        goal: Literal["regret", "best"] = "regret",
         noise: float | None = None,
         beta: float | None = None,
         candidates: int = 512,
@@ -122,6 +133,7 @@ class OrbitGP(SpatialAgent):
             reward_range=reward_range,
             kernel=kernel,
             acquisition=acquisition,
+            goal=goal,
             noise=noise,
             beta=beta,
             candidates=candidates,
@@ -149,6 +161,7 @@ class OrbitGP(SpatialAgent):
         noise: float | None,
         beta: float | None,
         candidates: int,
+        goal: str = "regret",
         is_scaled: bool = False,
         **common: Any,
     ) -> None:
@@ -156,6 +169,9 @@ class OrbitGP(SpatialAgent):
         self._configure_space(space, group, lipschitz, is_scaled)
         if not isinstance(acquisition, str) or acquisition not in ("ucb", "thompson"):
             raise unknown_name("acquisition", acquisition, ["ucb", "thompson"])
+        if not isinstance(goal, str) or goal not in ("regret", "best"):
+            raise unknown_name("goal", goal, ["regret", "best"])
+        self._is_for_best = goal == "best"
         self._family, self._acquisition = kernel, acquisition
         self._kernel = quotient_kernel(self._space, self._group, kernel)
         self._noise = None if noise is None else as_positive(noise, "noise")
@@ -205,7 +221,8 @@ class OrbitGP(SpatialAgent):
         if self._rounds + pending < design_size(self._space, self._goal):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
-        beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
+        ends = self._is_for_best and is_last(self._space, self._goal - self._rounds)
+        beta = self._beta or deviations(self._goal, self._is_binary, ends, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
         return np.array(best(model, self._space, self._group, beta, rng)) + 0.0
 
@@ -337,6 +354,7 @@ class OrbitGP(SpatialAgent):
             **self._spatial_settings(),
             "kernel": self._family,
             "acquisition": self._acquisition,
+            "goal": "best" if self._is_for_best else "regret",
             "noise": self._noise,
             "beta": self._beta,
             "candidates": self._candidates,

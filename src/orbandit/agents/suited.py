@@ -5,6 +5,7 @@ OrbitGP in the guide), but a round takes milliseconds, 3 to 20 for most groups, 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from orbandit.agents.base import Agent
@@ -16,6 +17,8 @@ from orbandit.groups import Group
 from orbandit.groups.units import Units
 from orbandit.spaces import Space
 
+BEST_GP = partial(OrbitGP, goal="best")
+"""OrbitGP for the last recommendation, not for the sum of rewards on the way."""
 CROSSOVER = 3_000
 """From so many evaluations on OrbitTree is taken, unless the caller is more patient."""
 
@@ -23,17 +26,15 @@ Maker: TypeAlias = Callable[..., Agent]
 """Called as maker(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of agents are."""
 
 
-def suited(
-    evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER
-) -> type[OrbitGP] | type[OrbitTree]:
-    """Return OrbitGP for few evaluations, and OrbitTree for many and for groups without a kernel.
+def suited(evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER) -> Maker:
+    """Return OrbitGP, for the best, for few evaluations, and OrbitTree for many and for groups without a kernel.
 
     Examples
     --------
     >>> import orbandit as ob
     >>> space = ob.spaces.Box(0.0, 1.0, dim=6)
-    >>> suited(100, space, ob.groups.Symmetric(6)).__name__, suited(10**5, space, None).__name__
-    ('OrbitGP', 'OrbitTree')
+    >>> suited(100, space, ob.groups.Symmetric(6)) is BEST_GP, suited(10**5, space, None).__name__
+    (True, 'OrbitTree')
     """
     if evaluations >= crossover:
         return OrbitTree
@@ -42,7 +43,7 @@ def suited(
         quotient_kernel(units.space, units.group)
     except GroupTooLargeError:
         return OrbitTree
-    return OrbitGP
+    return BEST_GP
 
 
 def learns_slopes(maker: Maker) -> bool:

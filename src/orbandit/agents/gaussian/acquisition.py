@@ -24,6 +24,10 @@ DESIGN_SHARE = 4
 BINARY_BETA, BETA, QUIET_BETA = 2.0, 2.6, 3.0
 """The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: what one look tells
 all about is soon left, so that more may be looked at elsewhere."""
+LAST_BETA, LAST_ROUNDS = 1.0, 5
+"""The weight in the last rounds where the last recommendation is what counts, and how many these are, for each
+dimension. Before, a small weight settles for the first good place; then, a large one goes to walls and corners, where
+the variance is largest."""
 QUIET = 0.03
 """Noise is little below this part of the signal's variance."""
 CALM = 1350.0
@@ -42,8 +46,18 @@ DRAWN = 192
 """Candidates at which a random function is drawn."""
 
 
-def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
-    """Return the weight beta of the deviation in a bound: sqrt(2 log(n / CALM)), and at least that for such noise."""
+def is_last(space: Space, left: int) -> bool:
+    """Tell whether so many rounds are the last ones, in which only what is near the best known points can be found."""
+    return left <= LAST_ROUNDS * space.intrinsic_dim
+
+
+def deviations(horizon: int, is_binary: bool, is_last: bool, parameters: Parameters) -> float:
+    """Return the weight beta of the deviation in a bound.
+
+    It is sqrt(2 log(n / CALM)), and at least that for such noise; less in the last rounds, if the best is the goal.
+    """
+    if is_last and not is_binary:
+        return LAST_BETA
     is_quiet = 0 < parameters.noise < QUIET * parameters.signal  # 0 stands for Bernoulli's
     least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else BETA
     return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))

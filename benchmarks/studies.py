@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.samplers import BaseSampler, CmaEsSampler, RandomSampler, TPESampler
+from results import read_lines
 
 import orbandit as ob
 from groups import report
@@ -123,7 +124,7 @@ def main() -> None:
         parser.error(f"there is no problem {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     seeds = range(FIRST_SEED, FIRST_SEED + chosen.seeds)
     wanted = [(name, sampler, seed, chosen.trials) for sampler in SAMPLERS for name in names for seed in seeds]
-    runs = {run.key: run for run in read(chosen.out)}
+    runs = {run.key: run for run in read_lines(Run, chosen.out)}
     missing = [key for key in wanted if key not in runs]
     for run in measured(missing, chosen.jobs, chosen.out):
         runs[run.key] = run
@@ -135,16 +136,6 @@ def main() -> None:
 
 
 # --- runs ---
-
-
-def read(path: Path) -> Iterator[Run]:
-    """Yield the runs of a file, but for a last line that was cut off."""
-    if path.exists():
-        for line in path.read_text().splitlines():
-            try:
-                yield Run(**json.loads(line))
-            except json.JSONDecodeError:
-                print(f"{path}: left out a line that was cut off")
 
 
 def measured(keys: Sequence[tuple[str, str, int, int]], jobs: int, path: Path) -> Iterator[Run]:

@@ -44,6 +44,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from results import read_lines
 from units_problems import BUILDERS, Record, Units, check, keep, records, units
 
 import orbandit as ob
@@ -127,7 +128,7 @@ def main() -> None:
         return checked(chosen.problems)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that workers are ended, too
     version = chosen.version or sources()
-    known = {row.key: row for row in read(chosen.out)}
+    known = {row.key: row for row in read_lines(Row, chosen.out)}
     if not chosen.table:
         seeds = range(FIRST_SEED, FIRST_SEED + (QUICK if chosen.quick else chosen.seeds))
         jobs = list(missing(known, chosen.problems, chosen.rivals, sorted(chosen.budgets), seeds, version))
@@ -160,16 +161,6 @@ def old_sources() -> Path:
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
             packed.extractall(folder, filter="data")
     return folder / "src"
-
-
-def read(path: Path) -> Iterator[Row]:
-    """Yield the rows of a file, but for a last line that was cut off."""
-    if path.exists():
-        for line in path.read_text().splitlines():
-            try:
-                yield Row(**json.loads(line))
-            except json.JSONDecodeError:
-                print(f"{path}: left out a line that was cut off")
 
 
 def missing(

@@ -111,6 +111,16 @@ def rewritten(path, change):
             archive.writestr(member, data)
 
 
+def assert_refused(agent, forgery, folder):
+    """The agent's file loads, and once it is forged it is refused by name."""
+    path = folder / "agent.npz"
+    agent.save(path)
+    ob.agents.Agent.load(path)
+    rewritten(path, forgery)
+    with pytest.raises(InputError, match=r"agent\.npz"):
+        ob.agents.Agent.load(path)
+
+
 def npy(array, pickled=False):
     data = io.BytesIO()
     np.lib.format.write_array(data, np.asarray(array), allow_pickle=pickled)
@@ -418,12 +428,7 @@ def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp
 def test_numbers_that_no_play_leads_to_are_refused(name, forgery, tmp_path):
     agent = AGENTS[name](horizon=None, seed=0)
     play(agent, 20, 0)
-    path = tmp_path / "agent.npz"
-    agent.save(path)
-    ob.agents.Agent.load(path)
-    rewritten(path, forgery)
-    with pytest.raises(InputError, match=r"agent\.npz"):
-        ob.agents.Agent.load(path)
+    assert_refused(agent, forgery, tmp_path)
 
 
 def test_a_horizon_that_is_not_the_one_given_is_refused(tmp_path):
@@ -488,12 +493,7 @@ def test_forged_orbit_trees_are_refused_by_name(forgery, tmp_path):
     agent = AGENTS["OrbitTree S3"](horizon=1000, seed=0)
     play(agent, 80, 0)
     agent.ask()
-    path = tmp_path / "agent.npz"
-    agent.save(path)
-    ob.agents.Agent.load(path)
-    rewritten(path, forgery)
-    with pytest.raises(InputError, match=r"agent\.npz"):
-        ob.agents.Agent.load(path)
+    assert_refused(agent, forgery, tmp_path)
 
 
 @pytest.mark.parametrize(("name", "horizon"), PAIRS)

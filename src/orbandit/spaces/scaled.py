@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.spaces.base import Classes, Space
+from orbandit.spaces.base import Space
 
 
 @final
@@ -52,14 +52,6 @@ class Scaled(Space):
         """The space's, divided by the unit."""
         low, high = self._space.bounds
         return low / self._unit, high / self._unit
-
-    @property
-    def unit_classes(self) -> Classes:
-        """One class: there is one unit."""
-        return np.zeros(self.dim, dtype=np.intp)
-
-    def _in_units(self, units: Array) -> Space:
-        return Scaled(self._space, self._unit * float(units[0]))
 
     def _excess(self, points: Array) -> Array:
         return self._space._excess(points * self._unit) / self._unit

@@ -541,7 +541,10 @@ def test_files_of_0_1_0_still_load(name):
     """Saved before agents scaled coordinates; `known.json` has what version 0.1.0 knew when it saved them."""
     agent = ob.agents.Agent.load(SAVED / f"{name}.npz")
     known = json.loads((SAVED / "known.json").read_text())[name]
-    np.testing.assert_allclose(agent.recommend(), known["recommended"], rtol=1e-6)
+    if isinstance(agent, ob.agents.OrbitGP):  # which went no further than the points played, at 0.1.0
+        assert agent.estimate(agent.recommend()) >= agent.estimate(known["recommended"]) - 1e-3
+    else:
+        np.testing.assert_allclose(agent.recommend(), known["recommended"], rtol=1e-6)
     np.testing.assert_allclose([agent.estimate(point) for point in known["points"]], known["estimates"], atol=1e-6)
     agent.tell(agent.ask(), 0.5)
     assert agent.rounds == 13

@@ -74,7 +74,7 @@ def test_recommending_takes_the_best_mean_and_not_the_luckiest_reward():
     agent.tell([0.9], 1.0)
     for _ in range(10):
         agent.tell([0.9], 0.1)
-    assert agent.recommend() == pytest.approx([0.2])
+    assert agent.recommend() == pytest.approx([0.2], abs=0.1)
 
 
 def test_beyond_a_limit_points_are_merged_and_no_reward_is_lost(monkeypatch):
@@ -193,23 +193,47 @@ def test_the_initial_design_grows_with_the_dimension_and_respects_small_budgets(
     assert not np.array_equal(told.ask(), told._designed(expected))
 
 
-def test_choices_for_the_best_differ_in_the_last_rounds_only():
-    """Five rounds for each dimension; until then, and for the sum of rewards always, the weight is the usual one."""
+def test_the_goal_decides_on_kernel_and_choices():
+    """After the same rewards, which have the initial design behind them."""
     agents = [
         orbit_gp.OrbitGP(SQUARE, SWAP, horizon=40, candidates=64, goal=goal, seed=1) for goal in ("regret", "best")
     ]
-    rng, apart = np.random.default_rng(0), []
-    for _ in range(40):
-        points = [agent.ask() for agent in agents]
-        apart.append(not np.array_equal(*points))
-        value = float(np.clip(bump(points[0])[0] + 0.05 * rng.standard_normal(), 0.0, 1.0))
-        for agent in agents:  # both are told the same
-            agent.forget(points[agents.index(agent)])
-            agent.tell(points[0], value)
-    assert not any(apart[:30])
-    assert any(apart[30:])
+    rng = np.random.default_rng(0)
+    for point in SQUARE.sample(20, rng):
+        value = float(np.clip(bump(point)[0] + 0.05 * rng.standard_normal(), 0.0, 1.0))
+        for agent in agents:
+            agent.tell(point, value)
+    assert [agent._family for agent in agents] == ["matern32", "matern52"]
+    assert not np.array_equal(*[agent.ask() for agent in agents])
     with pytest.raises(ob.errors.InputError, match="unknown goal 'most'"):
         orbit_gp.OrbitGP(SQUARE, goal="most")
+
+
+def collisions(points):
+    """A mean with a long tail at the bottom: units that come near each other."""
+    gaps = points[:, 0] - points[:, 1]
+    return 1 - 0.2 * ((points - [0.1, 0.8]) ** 2).sum(axis=1) - 3e-3 / (gaps**2 + 3e-3)
+
+
+@pytest.mark.parametrize("goal", ["regret", "best"])
+def test_a_long_tail_is_drawn_in_for_the_best_and_estimates_are_of_rewards_as_they_are(goal, tmp_path):
+    agent = orbit_gp.OrbitGP(SQUARE, horizon=100, reward_range=(-1.0, 1.0), candidates=64, goal=goal, seed=1)
+    points = SQUARE.sample(60, 2)
+    for point, value in zip(points, collisions(points), strict=True):
+        agent.tell(point, float(value))
+    assert (agent._model.warp.strength > 0) == (goal == "best")
+    others = SQUARE.sample(200, 3)
+    error = np.abs([agent.estimate(point) for point in others] - collisions(others))
+    assert np.median(error) < (0.015 if goal == "best" else 0.04)
+    agent.tell(points[0], 1.0)  # a second reward of a point: its mean counts, warped
+    row = int(np.abs(agent._model.rewards.points - agent._units.enter(points[0])).sum(axis=1).argmin())
+    mean = (1.0 + collisions(points[:1])[0]) / 2
+    known = agent._unscaled(agent._model.warp.undone(agent._model.posterior.means[row]))
+    assert known == pytest.approx(mean, rel=1e-9)
+    agent.save(tmp_path / "agent.npz")
+    other = orbit_gp.OrbitGP.load(tmp_path / "agent.npz")
+    assert other._model.warp == agent._model.warp
+    np.testing.assert_array_equal(other.ask(), agent.ask())
 
 
 def test_maximize_is_for_the_best():

@@ -111,21 +111,21 @@ def layout_means(
     lengths: FloatArray,
     is_symmetric: bool,
     out: FloatArray,
-    by_kind: FloatArray,
+    by_scale: FloatArray,
     gradients: FloatArray,
 ) -> None:
     """Write k at all pairs into `out`, (n, k), and its derivatives where there is room for them.
 
-    Those by the logarithms of length scales go to `by_kind`, (kinds, n, k), and the gradients by d coordinates of the
-    first points to `gradients`, (n, d, k). `square` is the c^2, `turns` has the derivatives of images by these
-    coordinates, (h, m * size, d), and the places of units have been divided by `lengths`, (size,). If values are
-    symmetric, half of them are worked out, without gradients.
+    Those by the logarithms of length scales and of the reach, to whose inverse c is proportional, go to `by_scale`,
+    (kinds + 1, n, k), and the gradients by d coordinates of the first points to `gradients`, (n, d, k). `square` is the
+    c^2, `turns` has the derivatives of images by these coordinates, (h, m * size, d), and the places of units have been
+    divided by `lengths`, (size,). If values are symmetric, half of them are worked out, without gradients.
     """
     n, h, m, size = a.shape
-    s, d = len(by_kind), gradients.shape[1]
+    s, d = max(len(by_scale) - 1, 0), gradients.shape[1]
     rows, room = np.empty((5, b.shape[2])), np.empty((size + 1, b.shape[2]))
     shared, q, values, slopes, total = rows[0], rows[1], rows[2], rows[3], rows[4]
-    parts, scales = np.empty((s, b.shape[2])), np.empty((s, b.shape[2]))
+    parts, scales = np.empty((s, b.shape[2])), np.empty((len(by_scale), b.shape[2]))
     by_unit, moves = np.empty((m * size if d > 0 else 0, b.shape[2])), np.empty((d, b.shape[2]))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
@@ -146,6 +146,9 @@ def layout_means(
                 for col in range(width):
                     part = first + own.slopes[kind, col] - 2.0 * parts[kind, col]
                     scales[kind, col] += square * part * slopes[col]
+            if s > 0:
+                for col in range(width):
+                    scales[s, col] -= 2.0 * q[col] * slopes[col]
             for p in range(len(by_unit)):
                 # Twice, since the gradient of S(X, X) is twice that by its first argument.
                 first, factor = by_unit[p, 0], 2.0 * square / lengths[p % size]
@@ -154,8 +157,8 @@ def layout_means(
             if d > 0:
                 carry(turns[image], by_unit, width, moves)
         write_mean(total, h, 1, columns, is_symmetric, row, out)
-        for kind in range(s):
-            write_mean(scales[kind], h, 1, columns, is_symmetric, row, by_kind[kind])
+        for scale in range(len(by_scale)):
+            write_mean(scales[scale], h, 1, columns, is_symmetric, row, by_scale[scale])
         for c in range(d):
             write_mean(moves[c], h, 1, columns, False, c, gradients[row])
 

@@ -22,15 +22,17 @@ from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import (
     best_bound,
     best_draw,
+    best_look,
     design_size,
     deviations,
-    is_last,
+    settled,
     spread_out,
 )
 from orbandit.agents.gaussian.fit import LITTLE, Data, Parameters, Prior, fit
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, thinned
+from orbandit.agents.gaussian.warp import PLAIN, Warp, warped_about
 from orbandit.agents.spatial import SpatialAgent, point_of
 from orbandit.groups import Group
 from orbandit.groups.units import scale_classes
@@ -50,10 +52,15 @@ say so little of the parameters that the likelihood's were worse on cones with r
 BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
 """The least V of the priors for Bernoulli rewards, which tell little of the variance of their means, and the deviation
 of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and tops are missed."""
-RELATIVE_LENGTH, LENGTH_DOUBT = 0.3, 1.0
-"""Centre of the prior of length scales, over the width of the space, and its deviation in logarithms."""
+RELATIVE_LENGTH, REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
+"""Centre of the prior of length scales, over the width of the space, that of a reach, and the deviation of their
+logarithms."""
 HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
 """The same if the Lipschitz constant is known, in units of what the mean needs to cross the range of rewards."""
+STRENGTHS, WARPED = (1.0,), 10
+"""Of warps that are tried besides none where the best is the goal, from so many distinct points on."""
+FAMILY = {"regret": "matern32", "best": "matern52"}
+"""Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
 """Parameters before the first fit."""
 
@@ -71,8 +78,9 @@ class OrbitGP(SpatialAgent):
         of rewards, give or take a factor exp(0.5); without, 0.3 of the width of the space, give or take exp(1).
         Rewards soon say more than either. Coordinates may have different units in any case: the agent works in
         coordinates divided by the width of the space, each class that the group mixes by its own.
-    kernel : "matern12", "matern32", "matern52" or "rbf"
-        How smooth the mean is: once differentiable and a little more for "matern32".
+    kernel : "matern12", "matern32", "matern52" or "rbf", optional
+        How smooth the mean is: once differentiable and a little more for "matern32", twice for "matern52". By default
+        "matern52" if the goal is the best, else "matern32", which allows for kinks.
     acquisition : "ucb" or "thompson"
         How to choose.
     goal : "regret" or "best"
@@ -84,7 +92,8 @@ class OrbitGP(SpatialAgent):
     beta : float, optional
         The weight of the deviation in a bound: more looks further around. By default 2 for rewards that are ends of the
         range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
-        sqrt(2 log(n / 1350)) once that is more, for the horizon n; 1 in the last 5 d rounds if the goal is the best.
+        sqrt(2 log(n / 1350)) once that is more, for the horizon n. If the goal is the best, and rewards are not ends of
+        the range, 1, and 3 whenever that promises to gain less than half the noise.
     candidates : int
         How many points fill the space, from the best of which the choice is refined; from 8 to 100,000.
 
@@ -92,6 +101,9 @@ class OrbitGP(SpatialAgent):
     -----
     The first 2 (d + 1) points, or a quarter of the horizon if that is less, are uniform on the space, and then folded.
     Rewards told before take their place.
+
+    If the goal is the best, rewards with a long tail at the bottom are drawn in (`gaussian/warp.py`) where the
+    likelihood is for it.
 
     A round costs O(n^2 + n candidates) for n distinct points, and n stays below 513; then points are merged,
     those first that lose least by it. Parameters are fitted to at most 256 points, whenever the rewards have grown by a
@@ -117,7 +129,7 @@ class OrbitGP(SpatialAgent):
         horizon: int | None = None,
         lipschitz: float | None = None,
         reward_range: tuple[float, float] = (0.0, 1.0),
-        kernel: str = "matern32",
+        kernel: str | None = None,
         acquisition: Literal["ucb", "thompson"] = "ucb",
         goal: Literal["regret", "best"] = "regret",
         noise: float | None = None,
@@ -156,7 +168,7 @@ class OrbitGP(SpatialAgent):
         space: Space,
         group: Group | None,
         lipschitz: float | None,
-        kernel: str,
+        kernel: str | None,
         acquisition: str,
         noise: float | None,
         beta: float | None,
@@ -172,18 +184,18 @@ class OrbitGP(SpatialAgent):
         if not isinstance(goal, str) or goal not in ("regret", "best"):
             raise unknown_name("goal", goal, ["regret", "best"])
         self._is_for_best = goal == "best"
-        self._family, self._acquisition = kernel, acquisition
-        self._kernel = quotient_kernel(self._space, self._group, kernel)
+        self._family, self._acquisition = kernel or FAMILY[goal], acquisition
+        self._kernel = quotient_kernel(self._space, self._group, self._family)
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
         self._candidates = as_count(candidates, "candidates", minimum=8, maximum=100_000)
-        unit = self._kernel.unit
-        if self._is_learning:
-            self._prior = Prior(RELATIVE_LENGTH * unit, LENGTH_DOUBT)
-        else:
+        widths, doubt = self._kernel.widths, LENGTH_DOUBT
+        lengths = RELATIVE_LENGTH * widths
+        if not self._is_learning:
             _, first = np.unique(scale_classes(self._units.generators), return_index=True)
-            lengths = HINTED_LENGTH / self._scale / self._units.sizes[first]
-            self._prior = Prior(np.clip(lengths, 0.02 * unit, 2 * unit), HINTED_DOUBT)
+            hinted = HINTED_LENGTH / self._scale / self._units.sizes[first]
+            lengths, doubt = np.clip(hinted, 0.02 * widths, 2 * widths), HINTED_DOUBT
+        self._prior = Prior(np.append(lengths, REACH) if self._kernel.has_reach else lengths, doubt)
 
     @property
     def n_arms(self) -> int:
@@ -191,10 +203,10 @@ class OrbitGP(SpatialAgent):
         return self._candidates + self._model.size
 
     def recommend(self) -> Array:
-        """Return the point with the largest posterior mean among those with rewards."""
+        """Return the point with the largest posterior mean, less half a deviation, near the best with rewards."""
         if not self._model.size:
             return self._units.leave(self._proposal(self._model))
-        return self._units.leave(np.array(self._model.rewards.points[int(self._model.means.argmax())]))
+        return self._units.leave(settled(self._model, self._space, self._group) + 0.0)
 
     def estimate(self, point: Any) -> float:
         """Return the mean reward to expect at a point; NaN if there are no rewards at all."""
@@ -202,7 +214,7 @@ class OrbitGP(SpatialAgent):
         if not self._model.size:
             return math.nan
         mean, _ = self._model.at(self._kernel.features(inside[None]))
-        return float(self._unscaled(np.clip(mean[0], 0.0, 1.0)))
+        return float(self._unscaled(np.clip(self._model.warp.undone(mean[0]), 0.0, 1.0)))
 
     def _choose(self) -> int:
         self._chosen = self._proposal(self._believed())
@@ -221,8 +233,9 @@ class OrbitGP(SpatialAgent):
         if self._rounds + pending < design_size(self._space, self._goal):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
-        ends = self._is_for_best and is_last(self._space, self._goal - self._rounds)
-        beta = self._beta or deviations(self._goal, self._is_binary, ends, model.parameters)
+        if self._is_for_best and self._acquisition == "ucb" and self._beta is None and not self._is_binary:
+            return np.array(best_look(model, self._space, self._group, rng)) + 0.0
+        beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
         return np.array(best(model, self._space, self._group, beta, rng)) + 0.0
 
@@ -300,21 +313,28 @@ class OrbitGP(SpatialAgent):
                 bernoulli(*model.expected[:, rows]),
                 prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT),
             )
-        data = Data(rewards.features, rewards.counts, rewards.means, rewards.scatter)
-        start = model.parameters._replace(noise=model.parameters.noise or FIRST_NOISE)
-        starts = [start]
-        if rounds < 100:
-            starts.append(
-                Parameters(max(data.variance, prior.least, LITTLE) / 2, prior.lengths, data.variance / 10 + LITTLE)
-            )
-        found = fit(self._kernel, data, prior, starts, noise)
-        self._model = self._made(found, data.center, model.rewards, model.expected)
+        warps = [PLAIN]
+        if self._is_for_best and not self._is_binary and len(rows) >= WARPED:
+            warps += [warped_about(rewards.means, strength) for strength in STRENGTHS]
+        fits = []
+        for warp in warps:
+            slopes = warp.slopes(rewards.means)
+            data = Data(rewards.features, rewards.counts, warp.of(rewards.means), rewards.scatter * slopes**2)
+            starts = [model.parameters._replace(noise=model.parameters.noise or FIRST_NOISE)]
+            if rounds < 100:
+                fresh = max(data.variance, prior.least, LITTLE) / 2
+                starts.append(Parameters(fresh, prior.lengths, data.variance / 10 + LITTLE))
+            found = fit(self._kernel, data, prior, starts, noise)
+            fits.append((found.loss - float(rewards.counts @ np.log(slopes)), found.parameters, data.center, warp))
+        _, parameters, center, warp = min(fits, key=lambda each: each[0])
+        self._model = self._made(parameters, center, model.rewards, model.expected, warp)
 
     def _thin(self) -> None:
         """Merge points, since there are too many."""
         model = self._model
         rewards, rows = thinned(model.rewards, self._gaps(), int(THINNED * MOST))
-        self._model = self._made(model.parameters, model.posterior.center, rewards, model.expected[:, rows])
+        center, expected = model.posterior.center, model.expected[:, rows]
+        self._model = self._made(model.parameters, center, rewards, expected, model.warp)
 
     def _gaps(self) -> Array:
         """Return the variances of the differences of the mean between points."""
@@ -322,11 +342,13 @@ class OrbitGP(SpatialAgent):
         own = known.diagonal()
         return np.asarray(own[:, None] + own - 2 * known)
 
-    def _made(self, parameters: Parameters, center: float, rewards: Rewards, expected: Array) -> Model:
+    def _made(
+        self, parameters: Parameters, center: float, rewards: Rewards, expected: Array, warp: Warp = PLAIN
+    ) -> Model:
         """Return a model with the candidates of this fit."""
         if self._noise is not None:
             parameters = parameters._replace(noise=(self._noise / self._span) ** 2)
-        return Model(self._kernel, parameters, center, self._pool(), rewards, expected)
+        return Model(self._kernel, parameters, center, self._pool(), rewards, expected, warp)
 
     def _pool(self) -> Candidates:
         """Return candidates, others after each fit."""

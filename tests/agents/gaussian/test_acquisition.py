@@ -9,12 +9,15 @@ from orbandit.agents.gaussian.acquisition import (
     BETA,
     BINARY_BETA,
     CALM,
-    LAST_BETA,
+    FAR,
+    NEAR,
     QUIET_BETA,
     ascend,
     best_bound,
     best_draw,
+    best_look,
     deviations,
+    settled,
     spread_out,
 )
 from orbandit.agents.gaussian.fit import Parameters
@@ -36,12 +39,34 @@ def model_on(space, group=None, size=12, seed=0, noise=0.01):
 
 def test_the_schedule_is_as_documented():
     loud, quiet = (Parameters(0.1, np.ones(1), noise) for noise in (0.05, 0.001))
-    assert deviations(1, False, False, loud) == deviations(1000, False, False, loud) == BETA
-    assert deviations(1000, False, False, quiet) == QUIET_BETA > BETA
-    assert deviations(1000, False, False, Parameters(0.1, np.ones(1), 0.0)) == BETA  # as for rewards that were binary
-    assert deviations(1000, True, False, quiet) == deviations(1000, True, True, loud) == BINARY_BETA
-    assert deviations(1000, False, True, quiet) == deviations(10**6, False, True, loud) == LAST_BETA < BETA
-    assert deviations(10**6, True, False, loud) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
+    assert deviations(1, False, loud) == deviations(1000, False, loud) == BETA
+    assert deviations(1000, False, quiet) == QUIET_BETA > BETA
+    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == BETA  # as for rewards that were binary
+    assert deviations(1000, True, quiet) == deviations(1000, True, loud) == BINARY_BETA
+    assert deviations(10**6, True, loud) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
+
+
+def test_looks_for_the_best_stay_near_until_there_is_nothing_to_gain():
+    space = ob.spaces.Box(0.0, 1.0, dim=3)
+    quiet, loud = model_on(space, noise=1e-6), model_on(space, noise=10.0)
+    for model, weight in ((quiet, NEAR), (loud, FAR)):
+        look = best_look(model, space, None, np.random.default_rng(1))
+        rng = np.random.default_rng(1)
+        expected = best_bound(model, space, None, NEAR, rng)
+        if weight == FAR:
+            expected = best_bound(model, space, None, FAR, rng)
+        np.testing.assert_array_equal(look, expected)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_what_is_recommended_is_in_the_space_and_as_good_as_any_point_observed(name):
+    space = SPACES[name]()
+    model = model_on(space)
+    point = settled(model, space, None)
+    assert space.contains(point, tol=space._tolerance)
+    mean, variance = model.at(model.features(point[None]))
+    top = int(model.means.argmax())
+    assert mean[0] - 0.5 * np.sqrt(variance[0]) >= model.means[top] - 0.5 * np.sqrt(model.variances[top]) - 1e-9
 
 
 @pytest.mark.parametrize("name", SPACES)

@@ -147,17 +147,23 @@ def test_listed_groups_give_the_averaged_kernel_over_its_prior_variances(name, f
     np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-12)
 
 
-def test_a_short_move_of_a_unit_counts_as_in_the_plain_metric():
+def test_a_short_move_of_a_unit_and_a_move_of_all():
+    """The former has q = 2 |h|^2 / (m reach^2), units in length scales; if no unit stays near one, q = 1 / reach^2."""
     rng = np.random.default_rng(13)
     for group in (G.BlockPermutation(5, 2), G.SignedBlockPermutation(3, 3)):
         kernel = quotient_kernel(S.Box(-1.0, 1.0, dim=group.dim), group, "rbf")
         point = rng.uniform(0.5, 1.0, group.dim)  # units that are not near their negatives
-        lengths = np.full(kernel.n_scales, 0.2)
+        lengths = np.array([*[0.2] * group.size, 0.7])
         moved = point.copy()
         step = 1e-3 * rng.standard_normal(group.size)
         moved[: group.size] += step
         (value,) = kernel.paired(kernel.features(point[None]), kernel.features(moved[None]), lengths)
-        assert -2 * math.log(value) == pytest.approx(step @ step / 0.2**2, rel=1e-3)
+        assert -2 * math.log(value) == pytest.approx(2 * step @ step / 0.2**2 / group.blocks / 0.7**2, rel=1e-3)
+    kernel = quotient_kernel(S.Box(0.0, 1.0, dim=10), G.BlockPermutation(5, 2), "rbf")
+    layouts = np.arange(20.0).reshape(2, 10) / 20
+    one, other = kernel.features(layouts)[:, None]
+    (value,) = kernel.paired(one, other, np.array([0.005, 0.005, 0.7]))
+    assert -2 * math.log(value) == pytest.approx(1 / 0.7**2, rel=1e-9)
 
 
 def test_layouts_far_apart_in_one_unit_stay_related():
@@ -172,7 +178,9 @@ def test_number_of_length_scales():
     def count(group):
         return quotient_kernel(S.Ball(group.dim), group).n_scales
 
-    assert count(G.BlockPermutation(4, 3)) == 3
+    assert count(G.BlockPermutation(4, 3)) == 3  # few elements, and listed
+    assert count(G.BlockPermutation(5, 3)) == 4  # and the reach
+    assert count(G.Product(G.BlockPermutation(5, 3), G.BlockPermutation(6, 2), G.SignFlips(1))) == 7  # one for both
     assert count(G.Symmetric(5)) == 1
     assert count(G.SignFlips(3)) == 3
     assert count(G.Orthogonal(2, 3)) == 3

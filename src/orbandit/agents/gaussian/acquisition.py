@@ -1,6 +1,7 @@
 """Where to look next, on X/G: the largest upper confidence bound, or the largest value of a random function.
 
     ucb         maximise m(x) + beta sqrt(v(x)),   beta as `deviations` says
+    best        the same with beta = NEAR, as long as that promises to gain enough; else with beta = FAR
     thompson    draw a function from the posterior, at candidates near the best bounds, and play its largest value
 
 A bound is maximised from the best of the pool of candidates, of the points observed and of random steps from the best
@@ -24,10 +25,15 @@ DESIGN_SHARE = 4
 BINARY_BETA, BETA, QUIET_BETA = 2.0, 2.6, 3.0
 """The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: what one look tells
 all about is soon left, so that more may be looked at elsewhere."""
-LAST_BETA, LAST_ROUNDS = 1.0, 5
-"""The weight in the last rounds where the last recommendation is what counts, and how many these are, for each
-dimension. Before, a small weight settles for the first good place; then, a large one goes to walls and corners, where
-the variance is largest."""
+NEAR, FAR = 1.0, 3.0
+"""The weight where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
+where the variance is largest, and a small one settles for the first good place, until there is nothing to gain."""
+GAIN_NOISE, GAIN_SPREAD = 0.5, 0.003
+"""What is enough to gain: so many deviations of the noise, and so much of what the best point is above the median."""
+CAUTION = 0.5
+"""Deviations taken off the mean of a point to be recommended."""
+SETTLING = 40
+"""Steps to the point recommended."""
 QUIET = 0.03
 """Noise is little below this part of the signal's variance."""
 CALM = 1350.0
@@ -46,18 +52,8 @@ DRAWN = 192
 """Candidates at which a random function is drawn."""
 
 
-def is_last(space: Space, left: int) -> bool:
-    """Tell whether so many rounds are the last ones, in which only what is near the best known points can be found."""
-    return left <= LAST_ROUNDS * space.intrinsic_dim
-
-
-def deviations(horizon: int, is_binary: bool, is_last: bool, parameters: Parameters) -> float:
-    """Return the weight beta of the deviation in a bound.
-
-    It is sqrt(2 log(n / CALM)), and at least that for such noise; less in the last rounds, if the best is the goal.
-    """
-    if is_last and not is_binary:
-        return LAST_BETA
+def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
+    """Return the weight beta of the deviation in a bound: sqrt(2 log(n / CALM)), and at least that for such noise."""
     is_quiet = 0 < parameters.noise < QUIET * parameters.signal  # 0 stands for Bernoulli's
     least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else BETA
     return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
@@ -84,22 +80,47 @@ def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Gene
     return points if group is None else group.fold(points)
 
 
-def best_bound(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
-    """Return the point with the largest bound found."""
+def best_look(model: Model, space: Space, group: Group | None, rng: np.random.Generator) -> Array:
+    """Return where to look for the best: near what is known to be good, or farther where that is exhausted."""
+    near = best_bound(model, space, group, NEAR, rng)
+    if not model.size:
+        return near
+    mean, variance = model.at(model.features(near[None]))
+    told = model.posterior.means
+    enough = GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * float(told.max() - np.median(told))
+    if mean[0] + NEAR * math.sqrt(variance[0]) - model.means.max() >= max(enough):
+        return near
+    return best_bound(model, space, group, FAR, rng)
+
+
+def settled(model: Model, space: Space, group: Group | None) -> Array:
+    """Return the point to recommend: with the largest mean less CAUTION deviations, near the best points observed."""
+    starts = model.rewards.points[np.argsort(-model.means, kind="stable")[:STARTS]]
+    tops, heights = ascend(_bounds(model, -CAUTION), space, starts, model.shortest / 16, SETTLING, 0.0)
+    top = tops[int(heights.argmax())]
+    return np.asarray(top if group is None else group.fold(top))
+
+
+def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]:
+    """Return m(x) + beta sqrt(v(x)) as a function of points, with gradients."""
 
     def bounds(points: Array) -> tuple[Array, Array]:
         means, variances, mean_slopes, variance_slopes = model.slopes(points)
         roots = np.sqrt(variances)
         return means + beta * roots, mean_slopes + (beta / 2 / roots)[:, None] * variance_slopes
 
+    return bounds
+
+
+def best_bound(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
+    """Return the point with the largest bound found."""
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
     if not model.size:
         return np.asarray(model.pool.points[int(pool.argmax())])
     rows = model.means + beta * np.sqrt(model.variances)
     starts = _starts(model, space, pool, rows, beta, rng)
     enough = ENOUGH * beta * math.sqrt(float(model.variances.max()))
-    length = float(model.parameters.lengths.min())
-    tops, heights = ascend(bounds, space, starts, length / 16, ASCENT, enough)
+    tops, heights = ascend(_bounds(model, beta), space, starts, model.shortest / 16, ASCENT, enough)
     top, row = int(heights.argmax()), int(rows.argmax())
     mean, variance = model.at(model.features(tops[top : top + 1]))
     if rows[row] >= mean[0] + beta * math.sqrt(variance[0]) * (1 - AGAIN):
@@ -184,7 +205,7 @@ def _starts(model: Model, space: Space, pool: Array, rows: Array, beta: float, r
 
 def _nearby(model: Model, space: Space, around: Array, size: int, rng: np.random.Generator) -> Array:
     """Return points at random steps, from a length scale to a hundredth of it, from the points given in turn."""
-    reach = float(model.parameters.lengths.min()) * 10 ** -rng.uniform(0, 2, size)
+    reach = model.shortest * 10 ** -rng.uniform(0, 2, size)
     steps = rng.standard_normal((size, space.dim)) / math.sqrt(space.dim)
     return space.project(np.resize(around, (size, space.dim)) + reach[:, None] * steps)
 

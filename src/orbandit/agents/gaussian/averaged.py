@@ -41,9 +41,14 @@ class Averaged(QuotientKernel):
     """
 
     def __init__(self, inner: QuotientKernel, elements: Array, columns: Index, center: Array) -> None:
-        super().__init__(inner.unit)
+        super().__init__(inner.widths)
         self._inner, self._elements, self._columns, self._center = inner, elements, columns, center
         self._whole: tuple[Array, Array] | None = None
+
+    @property
+    def has_reach(self) -> bool:
+        """The inner kernel's."""
+        return self._inner.has_reach
 
     @property
     def width(self) -> int:
@@ -130,8 +135,13 @@ class Times(QuotientKernel):
     """The product of kernels that see different coordinates of a point."""
 
     def __init__(self, parts: list[QuotientKernel]) -> None:
-        super().__init__(parts[0].unit)
+        super().__init__(parts[0].widths)
         self._parts, self._slices = parts, side_by_side([part.width for part in parts])
+
+    @property
+    def has_reach(self) -> bool:
+        """Whether a part's last scale is one; then it is the same for all."""
+        return any(part.has_reach for part in self._parts)
 
     @property
     def width(self) -> int:

@@ -2,7 +2,7 @@
 
 A point is turned into features once; what follows sees features and length scales only, never the group.
 Length scales belong to classes of coordinates: those that a generator mixes share one, so that dividing by
-length scales commutes with the group.
+length scales commutes with the group. Kernels of layouts have one scale more, their reach (see `Layouts`).
 """
 
 from abc import ABC, abstractmethod
@@ -20,26 +20,37 @@ CHUNK = 1_000_000
 class QuotientKernel(ABC):
     """A positive definite function of pairs of orbits; but for averages that are not yet level, k(x, x) = 1.
 
-    `lengths` is always a (n_scales,) array of positive length scales, in the units of the space's coordinates.
+    `lengths` is always a (n_scales,) array of positive scales: those of the classes, in the units of the space's
+    coordinates, and then the reach, if there is one.
 
     Parameters
     ----------
-    unit : (n_scales,) array
+    widths : (classes,) array
         The width of the space in the coordinates of each class.
     """
 
-    def __init__(self, unit: Array) -> None:
-        self._unit = unit
+    def __init__(self, widths: Array) -> None:
+        self._widths = widths
+
+    @property
+    def widths(self) -> Array:
+        """The width of the space in the coordinates of each class."""
+        return self._widths
+
+    @property
+    @abstractmethod
+    def has_reach(self) -> bool:
+        """Whether the last scale is a reach."""
 
     @property
     def unit(self) -> Array:
-        """The width of the space in the coordinates of each class: what length scales are to be compared with."""
-        return self._unit
+        """What scales are to be compared with: the width of the space in each class of coordinates; 1 for a reach."""
+        return np.append(self._widths, 1.0) if self.has_reach else self._widths
 
     @property
     def n_scales(self) -> int:
-        """Number of length scales."""
-        return len(self._unit)
+        """Number of scales."""
+        return len(self._widths) + self.has_reach
 
     @property
     @abstractmethod
@@ -120,6 +131,9 @@ def _steps(images: int, size: int) -> Iterator[slice]:
 
 class Metric(ABC):
     """A squared Hilbert distance q of orbits, in units of the length scales."""
+
+    has_reach = False
+    """Whether the last scale is a reach."""
 
     @property
     @abstractmethod

@@ -59,9 +59,9 @@ class Euclidean(CompiledMetric):
         self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
     ) -> tuple[Array, Array]:
         """Return means and slopes."""
-        (m, h, p), n = images.shape, len(b)
-        slopes, none = np.empty((len(lengths), m, n)), (np.empty((1, h, p, 0)), np.empty((m, 0, n)))
-        return self._worked_out(family, images, none[0], b, lengths, is_symmetric, slopes, none[1]), slopes
+        (m, h, p), n, own = images.shape, len(b), self._exponents.shape[1]
+        slopes, none = np.zeros((len(lengths), m, n)), (np.empty((1, h, p, 0)), np.empty((m, 0, n)))
+        return self._worked_out(family, images, none[0], b, lengths, is_symmetric, slopes[:own], none[1]), slopes
 
     def means_along(self, family: int, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return means, and gradients by the derivatives f'(x) of features."""
@@ -98,7 +98,8 @@ class Euclidean(CompiledMetric):
         return out
 
     def _weights(self, lengths: Array) -> Array:
-        return np.asarray(np.exp(-self._exponents @ np.log(lengths)))
+        """Return the w_j; a reach is none of the lengths."""
+        return np.asarray(np.exp(-self._exponents @ np.log(lengths[: self._exponents.shape[1]])))
 
     @abstractmethod
     def _image(self, offsets: Array) -> Array:

@@ -43,6 +43,13 @@ class Parameters(NamedTuple):
     noise: float
 
 
+class Fit(NamedTuple):
+    """What was found, and its loss: minus the logarithm of likelihood times priors."""
+
+    parameters: Parameters
+    loss: float
+
+
 class Prior(NamedTuple):
     """Log-normal priors of the length scales: their centres, and one deviation of their logarithms.
 
@@ -76,9 +83,7 @@ class Data(NamedTuple):
         return float(between + within)
 
 
-def fit(
-    kernel: QuotientKernel, data: Data, prior: Prior, starts: list[Parameters], noise: Array | None = None
-) -> Parameters:
+def fit(kernel: QuotientKernel, data: Data, prior: Prior, starts: list[Parameters], noise: Array | None = None) -> Fit:
     """Return the best parameters found from the starts.
 
     Parameters
@@ -102,12 +107,12 @@ def fit(
     >>> kernel = quotient_kernel(ob.spaces.Box(0.0, 1.0, dim=1), None)
     >>> x = np.linspace(0, 1, 30)[:, None]
     >>> data = Data(kernel.features(x), np.ones(30), np.sin(6 * x[:, 0]), np.zeros(30))
-    >>> found = fit(kernel, data, Prior(np.array([0.3]), 1.0), [Parameters(1.0, np.array([0.3]), 0.1)])
+    >>> found, _ = fit(kernel, data, Prior(np.array([0.3]), 1.0), [Parameters(1.0, np.array([0.3]), 0.1)])
     >>> bool(0.1 < found.lengths[0] < 2), bool(found.noise < 1e-3)
     (True, True)
     """
     task = Task(kernel, data, prior, noise)
-    best, found = np.inf, starts[0]
+    found = Fit(starts[0], np.inf)
     for start in starts:
         result = scipy.optimize.minimize(
             task.loss,
@@ -117,8 +122,8 @@ def fit(
             bounds=list(zip(task.low.tolist(), task.high.tolist(), strict=True)),
             options={"maxiter": STEPS, "ftol": 1e-7},
         )
-        if result.fun < best:
-            best, found = float(result.fun), task.unpacked(result.x)
+        if result.fun < found.loss:
+            found = Fit(task.unpacked(result.x), float(result.fun))
     return found
 
 

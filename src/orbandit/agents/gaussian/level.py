@@ -27,8 +27,13 @@ class Level(QuotientKernel):
     """
 
     def __init__(self, inner: Averaged) -> None:
-        super().__init__(inner.unit)
+        super().__init__(inner.widths)
         self._inner = inner
+
+    @property
+    def has_reach(self) -> bool:
+        """The inner kernel's."""
+        return self._inner.has_reach
 
     @property
     def width(self) -> int:

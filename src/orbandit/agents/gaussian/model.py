@@ -18,6 +18,7 @@ from orbandit.agents.gaussian.base import QuotientKernel
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.posterior import Posterior, floored
 from orbandit.agents.gaussian.thinning import Rewards
+from orbandit.agents.gaussian.warp import PLAIN, Warp
 
 SAME = 1e-12
 """Points are one where the variance of their difference is below this, in units of the signal's."""
@@ -51,6 +52,8 @@ class Model:
         Points with what was observed there.
     expected : (2, n) array
         Mean and variance to expect at these points, for the noise of Bernoulli rewards.
+    warp : Warp
+        What the process is of: all means and variances are of warped rewards.
     """
 
     means: Array
@@ -66,14 +69,16 @@ class Model:
         pool: Candidates,
         rewards: Rewards,
         expected: Array,
+        warp: Warp = PLAIN,
     ) -> None:
         self._kernel, self.parameters, self.pool = kernel, parameters, pool
-        self.rewards = rewards
+        self.rewards, self.warp = rewards, warp
         self.posterior = Posterior(center, parameters.signal)
         self._room = np.empty((0, len(pool.points)))
         if len(rewards):
             prior = self._covariances(rewards.features, rewards.features)
-            self.posterior.rebuild(prior, rewards.counts, rewards.means, self._noise(expected[0], expected[1]))
+            noise = self._noise(expected[0], expected[1])
+            self.posterior.rebuild(prior, rewards.counts, warp.of(rewards.means), noise)
             self._make_room(len(rewards))
             self._cross[:] = self._covariances(rewards.features, pool.features)
         self._refresh()
@@ -82,6 +87,11 @@ class Model:
     def size(self) -> int:
         """Number of distinct points observed."""
         return self.posterior.size
+
+    @property
+    def shortest(self) -> float:
+        """The shortest length scale; a reach is none."""
+        return float(self.parameters.lengths[: len(self._kernel.widths)].min())
 
     @property
     def expected(self) -> Array:
@@ -120,7 +130,7 @@ class Model:
             self._room[row] = self._covariances(feature[None], self.pool.features)[0]
         else:
             mean, variance, noise = float(self.means[row]), float(self.variances[row]), float(posterior.noise[row])
-        told = mean if value is None else value
+        told = mean if value is None else self._warped(row, value)
         moved = self._room[row] + spread * (1 - solution.sum()) - solution @ self._cross
         among = (posterior.noise / posterior.counts + posterior.jitter) * solution  # K w = k - D w where A w = k
         gain, surprise = 1 / (variance + noise), told - mean
@@ -135,9 +145,19 @@ class Model:
             posterior.append(covariances, own, noise=noise, count=1.0, mean=told)
         else:
             posterior.observe(row, told)
-        self.rewards.add(row, point, feature, told)
+        self.rewards.add(row, point, feature, float(self.warp.undone(np.array(told))) if value is None else value)
         if row and posterior.jitter != jitter:
             self._refresh()
+
+    def _warped(self, row: int, value: float) -> float:
+        """Return what to tell the regression of a reward in a row: such that it has the warp of the rewards' mean."""
+        if not self.warp.strength:
+            return value
+        if row == self.size:
+            return float(self.warp.of(np.array(value)))
+        count, mean = self.rewards.counts[row], self.rewards.means[row]
+        after = self.warp.of(mean + (value - mean) / (count + 1))
+        return float(after + count * (after - self.posterior.means[row]))
 
     def features(self, points: Array) -> Array:
         """Return what the kernel sees of points."""
@@ -179,7 +199,7 @@ class Model:
     def copy(self) -> "Model":
         """Return another that learns on its own."""
         other = object.__new__(Model)
-        other._kernel, other.parameters, other.pool = self._kernel, self.parameters, self.pool
+        other._kernel, other.parameters, other.pool, other.warp = self._kernel, self.parameters, self.pool, self.warp
         other.rewards, other.posterior = self.rewards.copy(), self.posterior.copy()
         other._room = self._room.copy()
         other._pool_prior = self._pool_prior
@@ -198,6 +218,7 @@ class Model:
             "scatter": self.rewards.scatter,
             "lengths": parameters.lengths,
             "scalars": np.array(scalars),
+            "warp": np.array(self.warp),
             "factor": self.posterior.factor,
             "covariances": self.posterior.covariances,
             "noise": self.posterior.noise,
@@ -209,17 +230,21 @@ class Model:
     @classmethod
     def restored(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
         """Return the model whose `arrays` these are, checked; worked out anew if another version's kernel made them."""
+        if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:  # 0.1.0 tied the reach to the lengths
+            arrays = {**arrays, "lengths": np.append(arrays["lengths"], 1.0)}
+        arrays = {"warp": np.array(PLAIN), **arrays}  # 0.1.0 had none
         check_arrays(arrays, kernel.n_scales, len(pool.points))
         signal, noise, center, jitter = arrays["scalars"].tolist()
         counts, means = arrays["counts"], arrays["means"]
         rewards = Rewards(arrays["points"], features, counts, means, arrays["scatter"])
-        model = cls(kernel, Parameters(signal, arrays["lengths"], noise), center, pool, rewards, arrays["row_stats"])
+        parameters, warp = Parameters(signal, arrays["lengths"], noise), Warp(*arrays["warp"].tolist())
+        model = cls(kernel, parameters, center, pool, rewards, arrays["row_stats"], warp)
         small = 1e-6 * signal
         same = np.allclose(arrays["covariances"], model.posterior.covariances, rtol=0, atol=small)
         if not same or not np.allclose(arrays["cross"], model._cross, rtol=0, atol=small):
             return model
         if model.size:
-            model.posterior.rebuild(arrays["covariances"], counts, means, arrays["noise"])
+            model.posterior.rebuild(arrays["covariances"], counts, warp.of(means), arrays["noise"])
             model.posterior.restore(arrays["factor"], jitter)
         model._cross[:] = arrays["cross"]
         model.pool_means, model.pool_variances = arrays["pool_stats"].copy()
@@ -274,6 +299,7 @@ def check_arrays(arrays: Arrays, scales: int, candidates: int) -> None:
         "noise": (size,),
         "lengths": (scales,),
         "scalars": (4,),
+        "warp": (3,),
         "factor": (size, size),
         "covariances": (size, size),
         "cross": (size, candidates),
@@ -297,6 +323,7 @@ def check_arrays(arrays: Arrays, scales: int, candidates: int) -> None:
         and noise >= 0
         and -1e-9 <= center <= 1 + 1e-9
         and jitter >= 0
+        and (arrays["warp"] >= [-1e-9, 1e-300, 0.0]).all()
         and (arrays["factor"].diagonal() > 0).all()
         and (arrays["covariances"].diagonal() > 0).all()
         and (arrays["pool_stats"][1] > 0).all()

@@ -54,7 +54,7 @@ class _Setting(NamedTuple):
 
     whole: Group
     classes: Index
-    unit: Array
+    widths: Array
     family: Family
 
 
@@ -105,16 +105,16 @@ def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientK
     """Return what tells orbits of a part apart that acts on some columns about the centre of the whole."""
     center, classes = setting.whole.center[columns], setting.classes[columns]
     if group.is_reflection:
-        return Folded(group, columns, center, classes, len(setting.unit))
+        return Folded(group, columns, center, classes, len(setting.widths))
     match group:
         case BlockGroup() if 1 < group.order <= FEW:
             return _listed(group, columns, setting)
         case BlockGroup() if group.blocks > 1:
             return _layouts(group, columns, setting)
         case BlockGroup() if not group._signed:
-            return Folded(Trivial(group.dim), columns, center, classes, len(setting.unit))
+            return Folded(Trivial(group.dim), columns, center, classes, len(setting.widths))
         case Orthogonal():
-            return Gram(group, columns, center, classes, setting.unit)
+            return Gram(group, columns, center, classes, setting.widths)
         case Diagonal():
             return _part(group._inner, columns[group._places], setting)
         case Product():
@@ -150,7 +150,7 @@ def _joint(group: Joint, columns: Index, setting: _Setting) -> Metric | Quotient
         raise _too_large(group, f"its second part has {len(cosets)} elements besides those of the first")
     # One mean suffices if k(h x, h y) = k(x, y). All kernels here are such for turns and permutations of places;
     # yet there are maps that normalise a group of blocks and are not.
-    x, lengths = np.zeros((2, setting.whole.dim)), setting.unit / 2
+    x, lengths = np.zeros((2, setting.whole.dim)), kernel.unit / 2
     x[:, columns] = generic_point(2 * group.dim).reshape(2, -1) * lengths[setting.classes[columns]]
     images = np.repeat(x[None], len(group._b.generators), axis=0)
     images[:, :, columns] = x[:, columns] @ np.swapaxes(group._b.generators, 1, 2)
@@ -170,7 +170,7 @@ def _listed(group: Group, columns: Index, setting: _Setting) -> Metric | Quotien
     if group.order > MOST:
         raise _too_large(group, "it has no closed form and is listed")
     center, classes = setting.whole.center[columns], setting.classes[columns]
-    plain = Folded(Trivial(group.dim), columns, center, classes, len(setting.unit))
+    plain = Folded(Trivial(group.dim), columns, center, classes, len(setting.widths))
     if group.order == 1:
         return plain
     elements = group.elements(MOST)
@@ -187,4 +187,4 @@ def _too_large(group: Group, why: str) -> GroupTooLargeError:
 
 
 def _as_kernel(part: Metric | QuotientKernel, setting: _Setting) -> QuotientKernel:
-    return radial(setting.unit, part, setting.family) if isinstance(part, Metric) else part
+    return radial(setting.widths, part, setting.family) if isinstance(part, Metric) else part

@@ -14,7 +14,7 @@ class Radial(QuotientKernel):
 
     Parameters
     ----------
-    unit : (n_scales,) array
+    widths : (classes,) array
         The width of the space in the coordinates of each class.
     metric : Metric
         The squared distance.
@@ -22,9 +22,14 @@ class Radial(QuotientKernel):
         The function.
     """
 
-    def __init__(self, unit: Array, metric: Metric, family: Family) -> None:
-        super().__init__(unit)
+    def __init__(self, widths: Array, metric: Metric, family: Family) -> None:
+        super().__init__(widths)
         self._metric, self._family = metric, family
+
+    @property
+    def has_reach(self) -> bool:
+        """The metric's."""
+        return self._metric.has_reach
 
     @property
     def width(self) -> int:
@@ -69,8 +74,8 @@ class Fused(Radial):
 
     _metric: CompiledMetric
 
-    def __init__(self, unit: Array, metric: CompiledMetric, family: Family) -> None:
-        super().__init__(unit, metric, family)
+    def __init__(self, widths: Array, metric: CompiledMetric, family: Family) -> None:
+        super().__init__(widths, metric, family)
         self._number = 1 + list(FAMILIES.values()).index(family)
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
@@ -104,6 +109,7 @@ class Sum(Metric):
 
     def __init__(self, parts: list[Metric]) -> None:
         self._parts, self._slices = parts, side_by_side([part.width for part in parts])
+        self.has_reach = any(part.has_reach for part in parts)
 
     @property
     def width(self) -> int:
@@ -140,8 +146,8 @@ def _added(pairs: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     return np.asarray(sum(first)), np.asarray(sum(second))
 
 
-def radial(unit: Array, metric: Metric, family: Family) -> Radial:
+def radial(widths: Array, metric: Metric, family: Family) -> Radial:
     """Return a family of a metric, compiled if that is."""
     if isinstance(metric, CompiledMetric):
-        return Fused(unit, metric, family)
-    return Chained(unit, metric, family)
+        return Fused(widths, metric, family)
+    return Chained(widths, metric, family)

@@ -1,0 +1,32 @@
+"""Warps: increasing, undone, with the slopes that they have."""
+
+import numpy as np
+import pytest
+
+from orbandit.agents.gaussian.warp import PLAIN, Warp, warped_about
+
+WARPS = [PLAIN, Warp(0.9, 0.1, 1.0), Warp(0.5, 1e-6, 1.0), Warp(0.2, 3.0, 5.0)]
+
+
+@pytest.mark.parametrize("warp", WARPS, ids=str)
+def test_a_warp_increases_keeps_the_top_and_is_undone(warp):
+    rewards = np.linspace(0.0, 1.0, 1001)
+    warped = warp.of(rewards)
+    assert (np.diff(warped) > 0).all()
+    assert (warped >= rewards - 1e-15).all()
+    above = rewards >= warp.top
+    np.testing.assert_array_equal(warped[above], rewards[above])
+    np.testing.assert_allclose(warp.undone(warped), rewards, atol=1e-9)
+
+
+@pytest.mark.parametrize("warp", WARPS, ids=str)
+def test_slopes_are_those_of_differences(warp):
+    rewards = np.linspace(0.013, 0.987, 50)
+    step = 1e-7
+    differences = (warp.of(rewards + step) - warp.of(rewards - step)) / (2 * step)
+    np.testing.assert_allclose(warp.slopes(rewards), differences, rtol=1e-5, atol=1e-8)
+
+
+def test_rewards_that_are_all_alike_are_not_warped():
+    assert warped_about(np.full(20, 0.3), 1.0) == PLAIN
+    assert warped_about(np.array([0.1, 0.3, 0.3]), 1.0) == PLAIN

@@ -1,8 +1,8 @@
 """OrbitGP: regret and speed against kernels averaged over orbits, CMA-ES, TPE and OrbitTree, with a group and without.
 
 Run as `python benchmarks/gp.py` or, for one part, `python benchmarks/gp.py cones`, with fewer seeds than usual by
-`--seeds=3`. The parts are brown, landscapes, cones, longcones, speed, applications and crossover. It needs the extra
-`bench` and, with all seeds, some three hours of one core.
+`--seeds=3`. The parts are brown, stuck, landscapes, cones, longcones, speed, applications and crossover. It needs the
+extra `bench` and, with all seeds, some three hours of one core.
 Run it with OMP_NUM_THREADS=1, as the figures were measured: matrices are small, and threads get in each other's way.
 
 Seeds are 0, 1, 2, ... throughout: a seed gives the agent's randomness and the noise and, in `brown` and `landscapes`,
@@ -49,6 +49,7 @@ def main() -> None:
     """Print one line per figure, its bound beside it."""
     parts: dict[str, Callable[[], None]] = {
         "brown": brown,
+        "stuck": stuck,
         "landscapes": landscapes,
         "cones": cones,
         "longcones": longcones,
@@ -172,6 +173,22 @@ def brown() -> None:
             report(f"  {name}: cumulative regret", mean_of(run.regret[-1] for run in runs["OrbitGP"]), aim)
         if simple_aim:
             report(f"  {name}: simple regret", mean_of(run.simple for run in runs["OrbitGP"]), simple_aim)
+
+
+def stuck() -> None:
+    """Print how many runs never play within 0.01 of the optimum: a model that is sure, and wrong."""
+    rounds, close, first = 200, 0.01, 9_000
+    print(f"stuck: Gaussian processes under D5 on the disk, {rounds} rounds, seeds from {first:,} on")
+    for title, maker in {"goal regret": ours(), "goal best": ours(goal="best")}.items():
+        runs, count = [], 0
+        for seed in (first + number for number in up_to(40)):
+            problem = P.GaussianProcess(G.Dihedral(5), seed=seed, tolerance=0.001, centers=128)
+            deviation = 0.01 * problem._scale
+            run = play(maker(problem, rounds, seed, deviation), problem, rounds, seed, deviation)
+            runs.append(run)
+            count += bool(np.diff(run.regret, prepend=0.0).min() > close)
+        row(title, runs)
+        report(f"  {title}: stuck runs of {len(runs)}", count, "at most 0")
 
 
 def theirs(group: Any, rounds: int, options: dict[str, Any], seed: int) -> Run:

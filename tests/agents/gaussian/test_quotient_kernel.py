@@ -10,7 +10,7 @@ import naive_gp
 import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
-from orbandit.agents.gaussian.level import Level
+from orbandit.agents.gaussian.level import WORTH, Level
 from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, quotient_kernel
 from orbandit.groups.units import scale_classes
 
@@ -348,3 +348,18 @@ def test_bad_input_is_refused():
         quotient_kernel(S.Box([0.0, 0.0], [1.0, 2.0]), G.Symmetric(2))
     with pytest.raises(ob.errors.InputTypeError, match="space"):
         quotient_kernel(3)
+
+
+def test_prior_variances_that_are_remembered_are_those_worked_out():
+    """Whether an array grows, changes in place or comes back with other length scales."""
+    group = G.Joint(G.BlockPermutation(5, 2), G.Diagonal(G.Dihedral(3), 5))
+    space = S.Ball(2) ** 5
+    kernel, points = quotient_kernel(space, group), space.sample(2 * WORTH, 0)
+    grown = kernel.features(points)
+    a = grown[:3]
+    changed = grown.copy()
+    changed[WORTH] = grown[0]
+    for features in (grown[: WORTH + 1], grown, grown[: WORTH + 1], changed, grown):
+        for lengths in (0.3 * kernel.unit, 0.5 * kernel.unit):
+            fresh = quotient_kernel(space, group)
+            np.testing.assert_array_equal(kernel.cross(a, features, lengths), fresh.cross(a, features, lengths))

@@ -15,6 +15,9 @@ from orbandit._checks import Array
 from orbandit.agents.gaussian.averaged import Averaged
 from orbandit.agents.gaussian.base import QuotientKernel, is_same
 
+KEPT, WORTH = 4, 64
+"""So many arrays of features are remembered with their prior variances, of at least so many points."""
+
 
 @final
 class Level(QuotientKernel):
@@ -29,6 +32,7 @@ class Level(QuotientKernel):
     def __init__(self, inner: Averaged) -> None:
         super().__init__(inner.widths)
         self._inner = inner
+        self._known: list[tuple[Array, Array, Array]] = []
 
     @property
     def has_reach(self) -> bool:
@@ -46,8 +50,8 @@ class Level(QuotientKernel):
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the inner kernel's values over the roots of both variances."""
-        own = self._inner.diagonal(a, lengths)
-        others = own if is_same(a, b) else self._inner.diagonal(b, lengths)
+        own = self._diagonal(a, lengths)
+        others = own if is_same(a, b) else self._diagonal(b, lengths)
         values = self._inner.cross(a, b, lengths)
         values /= np.sqrt(own)[:, None]
         values /= np.sqrt(others)
@@ -55,7 +59,7 @@ class Level(QuotientKernel):
 
     def paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the inner kernel's values over the roots of both variances."""
-        own = self._inner.diagonal(a, lengths) * self._inner.diagonal(b, lengths)
+        own = self._diagonal(a, lengths) * self._diagonal(b, lengths)
         return np.asarray(self._inner.paired(a, b, lengths) / np.sqrt(own))
 
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
@@ -73,8 +77,28 @@ class Level(QuotientKernel):
         """Return values and gradients by the quotient rule."""
         values, gradients = self._inner.along_many(points, b, lengths)
         own, own_gradients = self._inner.diagonal_along(points, lengths)
-        roots = np.sqrt(own[:, None] * self._inner.diagonal(b, lengths))
+        roots = np.sqrt(own[:, None] * self._diagonal(b, lengths))
         values = values / roots
         gradients = gradients / roots[:, :, None]
         gradients -= 0.5 * values[:, :, None] * (own_gradients / own[:, None])[:, None]
         return values, gradients
+
+    def _diagonal(self, a: Array, lengths: Array) -> Array:
+        """Return the inner prior variances; those of long arrays are remembered, and worked out for new rows only.
+
+        A model asks for those of its points and candidates again and again.
+        """
+        if len(a) < WORTH:
+            return self._inner.diagonal(a, lengths)
+        values = np.empty(0)
+        for entry in self._known:
+            features, scales, known = entry
+            if len(known) <= len(a) and np.array_equal(scales, lengths) and np.array_equal(features, a[: len(known)]):
+                if len(known) == len(a):
+                    return known
+                values = known
+                self._known = [other for other in self._known if other is not entry]
+                break
+        values = np.concatenate([values, self._inner.diagonal(a[len(values) :], lengths)])
+        self._known = [(a.copy(), lengths.copy(), values), *self._known][:KEPT]
+        return values

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit.agents.suited import BEST_GP, CROSSOVER, suited
+from orbandit.agents.suited import BEST_GP, CROSSOVER, LONGER, suited
 
 CUBE = ob.spaces.Box(0.0, 1.0, dim=6)
 
 
 def test_a_kernel_model_for_few_evaluations_and_a_tree_for_many():
-    assert suited(CROSSOVER - 1, CUBE, ob.groups.Symmetric(6)) is BEST_GP
-    assert suited(CROSSOVER, CUBE, None) is ob.agents.OrbitTree
+    square = ob.spaces.Box(0.0, 1.0, dim=2)
+    assert suited(CROSSOVER - 1, square, ob.groups.Symmetric(2)) is BEST_GP
+    assert suited(CROSSOVER, square, None) is ob.agents.OrbitTree
+    assert suited(LONGER * CROSSOVER - 1, CUBE, ob.groups.Symmetric(6)) is BEST_GP
+    assert suited(LONGER * CROSSOVER, CUBE, None) is ob.agents.OrbitTree
+    assert suited(CROSSOVER, ob.spaces.Simplex(5), None) is ob.agents.OrbitTree  # of four dimensions
 
 
 def test_a_tree_for_groups_without_a_kernel():
@@ -56,6 +60,6 @@ def test_what_maximize_takes(monkeypatch):
     few = ob.maximize(lambda x: -float(x.sum()), CUBE, budget=20, seed=0)
     assert set(made) == {(ob.agents.OrbitGP, None)}  # the Lipschitz constant is learnt
     made.clear()
-    many = ob.optimize.History(np.tile(few.history.points, (200, 1)), np.tile(few.history.values, 200))
+    many = ob.optimize.History(np.tile(few.history.points, (600, 1)), np.tile(few.history.values, 600))
     ob.maximize(lambda x: -float(x.sum()), CUBE, budget=1, history=many, seed=0)
-    assert set(made) == {(ob.agents.OrbitTree, None)}  # 4,001 measurements in all
+    assert set(made) == {(ob.agents.OrbitTree, None)}  # 12,001 measurements in all

@@ -19,8 +19,9 @@ from orbandit.spaces import Space
 
 BEST_GP = partial(OrbitGP, goal="best")
 """OrbitGP for the last recommendation, not for the sum of rewards on the way."""
-CROSSOVER = 3_000
-"""From so many evaluations on OrbitTree is taken, unless the caller is more patient."""
+CROSSOVER, FEW_DIMENSIONS, LONGER = 3_000, 4, 4
+"""From so many evaluations on OrbitTree is taken in so few dimensions, unless the caller is more patient; in more, from
+so many times as many on: there a tree of cells finds much worse points, and only its speed is for it."""
 
 Maker: TypeAlias = Callable[..., Agent]
 """Called as maker(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of agents are."""
@@ -29,14 +30,16 @@ Maker: TypeAlias = Callable[..., Agent]
 def suited(evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER) -> Maker:
     """Return OrbitGP, for the best, for few evaluations, and OrbitTree for many and for groups without a kernel.
 
+    How many is few depends on the dimension.
+
     Examples
     --------
     >>> import orbandit as ob
     >>> space = ob.spaces.Box(0.0, 1.0, dim=6)
-    >>> suited(100, space, ob.groups.Symmetric(6)) is BEST_GP, suited(10**5, space, None).__name__
+    >>> suited(5_000, space, ob.groups.Symmetric(6)) is BEST_GP, suited(10**5, space, None).__name__
     (True, 'OrbitTree')
     """
-    if evaluations >= crossover:
+    if evaluations >= crossover * (LONGER if space.intrinsic_dim > FEW_DIMENSIONS else 1):
         return OrbitTree
     units = Units(space, group)
     try:

@@ -1,5 +1,7 @@
 """Choices on every space: ascents climb and stay inside, candidates fill the space and favour no point."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,7 @@ from orbandit.agents.gaussian.acquisition import (
     BETA,
     BINARY_BETA,
     CALM,
-    FAR,
-    NEAR,
+    LADDER,
     QUIET_BETA,
     ascend,
     best_bound,
@@ -48,14 +49,15 @@ def test_the_schedule_is_as_documented():
 
 def test_looks_for_the_best_stay_near_until_there_is_nothing_to_gain():
     space = ob.spaces.Box(0.0, 1.0, dim=3)
-    quiet, loud = model_on(space, noise=1e-6), model_on(space, noise=10.0)
-    for model, weight in ((quiet, NEAR), (loud, FAR)):
-        look = best_look(model, space, None, np.random.default_rng(1))
-        rng = np.random.default_rng(1)
-        expected = best_bound(model, space, None, NEAR, rng)
-        if weight == FAR:
-            expected = best_bound(model, space, None, FAR, rng)
-        np.testing.assert_array_equal(look, expected)
+    for noise, steps in ((1e-6, 1), (1.0, 2), (10.0, 3)):
+        model = model_on(space, noise=noise)
+        look, rng = best_look(model, space, None, np.random.default_rng(1)), np.random.default_rng(1)
+        looks = [best_bound(model, space, None, beta, rng) for beta in LADDER[:steps]]
+        np.testing.assert_array_equal(look, looks[-1])
+        means, variances = model.at(model.features(np.array(looks)))
+        gains = means + LADDER[:steps] * np.sqrt(variances) - model.means.max()
+        assert (gains[:-1] < math.sqrt(noise) / 2).all()
+        assert steps == len(LADDER) or gains[-1] >= math.sqrt(noise) / 2
 
 
 @pytest.mark.parametrize("name", SPACES)

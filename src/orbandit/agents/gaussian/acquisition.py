@@ -1,7 +1,7 @@
 """Where to look next, on X/G: the largest upper confidence bound, or the largest value of a random function.
 
     ucb         maximise m(x) + beta sqrt(v(x)),   beta as `deviations` says
-    best        the same with beta = NEAR, as long as that promises to gain enough; else with beta = FAR
+    best        the same with the first beta of LADDER that promises to gain enough, beyond the best mean known
     thompson    draw a function from the posterior, at candidates near the best bounds, and play its largest value
 
 A bound is maximised from the best of the pool of candidates, of the points observed and of random steps from the best
@@ -11,6 +11,7 @@ projection. All starts move at once. A point observed before is played again if 
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,9 +26,10 @@ DESIGN_SHARE = 4
 BINARY_BETA, BETA, QUIET_BETA = 2.0, 2.6, 3.0
 """The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: what one look tells
 all about is soon left, so that more may be looked at elsewhere."""
-NEAR, FAR = 1.0, 3.0
-"""The weight where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
-where the variance is largest, and a small one settles for the first good place, until there is nothing to gain."""
+LADDER = 1.0, 3.0, 9.0
+"""Weights where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
+where the variance is largest, and a small one settles for the first good place. The last is for a model that is sure,
+and may be wrong."""
 GAIN_NOISE, GAIN_SPREAD = 0.5, 0.003
 """What is enough to gain: so many deviations of the noise, and so much of what the best point is above the median."""
 CAUTION = 0.5
@@ -82,15 +84,17 @@ def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Gene
 
 def best_look(model: Model, space: Space, group: Group | None, rng: np.random.Generator) -> Array:
     """Return where to look for the best: near what is known to be good, or farther where that is exhausted."""
-    near = best_bound(model, space, group, NEAR, rng)
+    look = best_bound(model, space, group, LADDER[0], rng)
     if not model.size:
-        return near
-    mean, variance = model.at(model.features(near[None]))
+        return look
     told = model.posterior.means
     enough = GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * float(told.max() - np.median(told))
-    if mean[0] + NEAR * math.sqrt(variance[0]) - model.means.max() >= max(enough):
-        return near
-    return best_bound(model, space, group, FAR, rng)
+    for beta, farther in pairwise(LADDER):
+        mean, variance = model.at(model.features(look[None]))
+        if mean[0] + beta * math.sqrt(variance[0]) - model.means.max() >= max(enough):
+            break
+        look = best_bound(model, space, group, farther, rng)
+    return look
 
 
 def settled(model: Model, space: Space, group: Group | None) -> Array:

@@ -51,9 +51,12 @@ def turned(b, signed, first=0, width=None):
 
 
 def means(compiled, family, a, b, signed, *, kinds=None, turns=None, lengths=None, is_symmetric=False):
-    """Return values, slopes and gradients, the latter only if there are kinds or turns."""
+    """Return values, slopes and gradients, the latter only if there are kinds or turns.
+
+    The last of the slopes is that by the logarithm of the reach.
+    """
     n, k, size = len(a), len(b), b.shape[2]
-    kinds, by_kinds = (np.zeros(size, dtype=np.int64), 0) if kinds is None else (kinds, kinds.max() + 1)
+    kinds, scales = (np.zeros(size, dtype=np.int64), 0) if kinds is None else (kinds, kinds.max() + 2)
     turns, lengths = (
         np.empty((a.shape[1], 0, 0)) if turns is None else turns,
         np.ones(size) if lengths is None else lengths,
@@ -61,18 +64,18 @@ def means(compiled, family, a, b, signed, *, kinds=None, turns=None, lengths=Non
     second = turned(b, signed, 1, padded(k + 1))
     own = Own(np.empty(second.shape[2]), np.empty((kinds.max() + 1, second.shape[2])), kinds)
     paired_similarities(second[: b.shape[1]], second, kinds, own.values, own.slopes)
-    out, by_kind = np.full((n, k), np.nan), np.full((by_kinds, n, k), np.nan)
+    out, by_scale = np.full((n, k), np.nan), np.full((scales, n, k), np.nan)
     gradients = np.full((n, turns.shape[2], k), np.nan)
     kernel = pick(layout_means, compiled)
-    kernel(number(family), SQUARE, a, second, own, turns, lengths, is_symmetric, out, by_kind, gradients)
-    return out, by_kind, gradients
+    kernel(number(family), SQUARE, a, second, own, turns, lengths, is_symmetric, out, by_scale, gradients)
+    return out, by_scale, gradients
 
 
-def expected(family, a, b, signed):
+def expected(family, a, b, signed, square=SQUARE):
     return np.array(
         [
             [
-                naive_gp.mean_of_kernel(family, [SQUARE * naive_gp.layout_square(x, y, signed) for x in images])
+                naive_gp.mean_of_kernel(family, [square * naive_gp.layout_square(x, y, signed) for x in images])
                 for y in b
             ]
             for images in a
@@ -116,10 +119,13 @@ def test_derivatives(units, size, signed, family, compiled):
     turns = np.random.default_rng(1).standard_normal((2, units * size, 2))
     _, slopes, gradients = means(compiled, family, a, b, signed, kinds=kinds, turns=turns, lengths=lengths)
     h = 1e-5
-    for kind in range(len(slopes)):
+    for kind in range(len(slopes) - 1):
         stretch = np.exp(h * (kinds == kind))
         high, low = (expected(family, a * s, b * s, signed) for s in (1 / stretch, stretch))
         np.testing.assert_allclose(slopes[kind], (high - low) / (2 * h), atol=1e-8)
+    # q is proportional to reach^-2.
+    high, low = (expected(family, a, b, signed, SQUARE * np.exp(s)) for s in (-2 * h, 2 * h))
+    np.testing.assert_allclose(slopes[-1], (high - low) / (2 * h), atol=1e-8)
     for d in range(2):
         step = h * turns[:, :, d].reshape(2, units, size) / lengths
         high, low = (expected(family, a + s, b, signed) for s in (step, -step))

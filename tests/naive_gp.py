@@ -7,9 +7,9 @@ from scipy.special import kv
 
 
 def layout_similarity(a, b, signed):
-    """Mean over all pairs of units, and over signs, of exp(-||u - v||^2 / 2)."""
+    """Mean over all pairs of units, and over signs, of 2^-||u - v||^2."""
     signs = (1, -1) if signed else (1,)
-    return np.mean([[[np.exp(-((s * u - v) @ (s * u - v)) / 2) for s in signs] for v in b] for u in a])
+    return np.mean([[[2.0 ** -((s * u - v) @ (s * u - v)) for s in signs] for v in b] for u in a])
 
 
 def layout_square(a, b, signed):

@@ -5,8 +5,7 @@ import pytest
 
 import naive_gp
 from orbandit._kernels import layouts
-from orbandit._kernels.layouts import Own, layout_means, paired_similarities, sort_units
-from orbandit._kernels.profiles import padded
+from orbandit._kernels.layouts import LANES, Own, blocks_for, layout_means, paired_similarities, sort_units
 from orbandit.agents.gaussian.families import FAMILIES
 
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
@@ -42,12 +41,13 @@ def some_layouts(units, size):
     return a, b
 
 
-def turned(b, signed, first=0, width=None):
-    """Return layouts with their number last, and the negatives of units if signs do not matter."""
+def in_blocks(b, signed, first=0):
+    """Return layouts in blocks of lanes, with the negatives of units if signs do not matter."""
     n, units, size = b.shape
-    out = np.zeros((units, size, n if width is None else width))
-    out[:, :, first : first + n] = b.transpose(1, 2, 0)
-    return np.concatenate([out, -out]) if signed else out
+    lanes = np.zeros((blocks_for(n) * LANES, units, size))
+    lanes[first : first + n] = b
+    blocks = lanes.reshape(-1, LANES, units, size).transpose(0, 2, 3, 1)
+    return np.concatenate([blocks, -blocks], axis=1) if signed else blocks.copy()
 
 
 def means(compiled, family, a, b, signed, *, kinds=None, turns=None, lengths=None, is_symmetric=False):
@@ -61,9 +61,10 @@ def means(compiled, family, a, b, signed, *, kinds=None, turns=None, lengths=Non
         np.empty((a.shape[1], 0, 0)) if turns is None else turns,
         np.ones(size) if lengths is None else lengths,
     )
-    second = turned(b, signed, 1, padded(k + 1))
-    own = Own(np.empty(second.shape[2]), np.empty((kinds.max() + 1, second.shape[2])), kinds)
-    paired_similarities(second[: b.shape[1]], second, kinds, own.values, own.slopes)
+    second = in_blocks(b, signed, 1)
+    own = Own(np.empty((len(second), LANES)), np.empty((len(second), kinds.max() + 1, LANES)), kinds)
+    for block, values, slopes in zip(second, own.values, own.slopes, strict=True):
+        pick(paired_similarities, compiled)(block[: b.shape[1]], block, kinds, values, slopes)
     out, by_scale = np.full((n, k), np.nan), np.full((scales, n, k), np.nan)
     gradients = np.full((n, turns.shape[2], k), np.nan)
     kernel = pick(layout_means, compiled)
@@ -104,7 +105,7 @@ def test_values(units, size, signed, family, compiled):
 @signs
 @shapes
 def test_a_layout_is_at_no_distance_from_itself(units, size, signed, compiled):
-    x = np.random.default_rng(size).standard_normal((20, units, size))
+    x = np.random.default_rng(size).standard_normal((LANES + 6 if compiled else 20, units, size))
     values, _, _ = means(compiled, None, x[:, None].copy(), x, signed)
     assert (np.diag(values) == 0.0).all()
 
@@ -135,7 +136,8 @@ def test_derivatives(units, size, signed, family, compiled):
 @both
 @signs
 def test_half_of_a_symmetric_matrix(signed, compiled):
-    x, kinds = np.random.default_rng(2).standard_normal((11, 3, 2)), np.zeros(2, dtype=np.int64)
+    size = LANES + 5 if compiled else 11
+    x, kinds = np.random.default_rng(2).standard_normal((size, 3, 2)), np.zeros(2, dtype=np.int64)
     a = np.stack([x, x @ np.diag([1.0, -1.0])], axis=1)  # a group of two
     whole = means(compiled, "matern32", a, x, signed, kinds=kinds)
     half = means(compiled, "matern32", a, x, signed, kinds=kinds, is_symmetric=True)
@@ -150,11 +152,11 @@ def test_half_of_a_symmetric_matrix(signed, compiled):
 def test_paired_similarities(units, size, signed, compiled):
     a, b = some_layouts(units, size)
     x, kinds = a[:3, 0].copy(), kinds_of(size)
-    values, slopes = np.empty(3), np.empty((kinds.max() + 1, 3))
-    pick(paired_similarities, compiled)(turned(x, False), turned(b, signed), kinds, values, slopes)
+    values, slopes = np.empty(LANES), np.empty((kinds.max() + 1, LANES))
+    pick(paired_similarities, compiled)(in_blocks(x, False)[0], in_blocks(b, signed)[0], kinds, values, slopes)
     pairs = list(zip(x, b, strict=True))
     np.testing.assert_allclose(
-        values, [naive_gp.layout_similarity(u, v, signed) for u, v in pairs], rtol=1e-12, atol=1e-25
+        values[:3], [naive_gp.layout_similarity(u, v, signed) for u, v in pairs], rtol=1e-12, atol=1e-25
     )
     h = 1e-5
     for kind in range(len(slopes)):
@@ -163,7 +165,7 @@ def test_paired_similarities(units, size, signed, compiled):
             np.array([naive_gp.layout_similarity(u * s, v * s, signed) for u, v in pairs])
             for s in (1 / stretch, stretch)
         )
-        np.testing.assert_allclose(slopes[kind], (high - low) / (2 * h), atol=1e-9)
+        np.testing.assert_allclose(slopes[kind, :3], (high - low) / (2 * h), atol=1e-9)
 
 
 @both

@@ -1,4 +1,7 @@
-"""The one set of compiler flags: cached on disk, free of the GIL, no fast-math since indices use infinity."""
+"""The one set of compiler flags: cached on disk, free of the GIL, no fast-math since indices use infinity.
+
+Polynomials may be contracted besides: a product and a sum become one instruction, with one rounding, if there is one.
+"""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeAlias, TypeVar, cast
@@ -17,3 +20,9 @@ R = TypeVar("R")
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on its first call; the plain one stays available as `.py_func`."""
     return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def contracted(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a polynomial whose sums have one product each, so that there is one way to contract them."""
+    flags = {"contract"}
+    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function))

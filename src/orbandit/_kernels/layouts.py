@@ -1,25 +1,34 @@
 """Means over images of kernels of layouts, which are told apart by sums of Gaussians over all pairs of units.
 
-    S(X, Y) = mean over i, j of kappa(x_i, y_j),     kappa(u, v) = exp(-||u - v||^2 / 2),
+    S(X, Y) = mean over i, j of kappa(x_i, y_j),     kappa(u, v) = 2^-||u - v||^2,
     q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),   k(X, Y) = mean over images X' of X of family(q(X', Y)),
 
 where units x_i are the rows of an (m, size) layout. If signs of units do not matter, those of Y come with their
-negatives. The first layouts are (n, h, m, size), with h images of each. The second ones come with their number last,
-(units, size, width), so that loops over them become vector instructions: column 0 is room for the X at hand, whose
-S(X, X) is needed, too, and by the same operations, so that q(X, X) = 0; columns from k + 1 on pad the width.
+negatives. The first layouts are (n, h, m, size), with h images of each. The second ones come in blocks of LANES,
+(blocks, units, size, LANES), so that loops over a block become vector instructions, and what they need stays in the
+nearest cache. Lane 0 of the first block is room for the X at hand, whose S(X, X) is needed, too, and by the same
+operations, so that q(X, X) = 0; lanes from k + 1 on are padding.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
-from orbandit._kernels.matern import decay
-from orbandit._kernels.profiles import carry, padded, profile, write_mean
+from orbandit._kernels.powers import half_power
+from orbandit._kernels.profiles import carry, profile, write_mean
+
+LANES = 64
+STEEPNESS = 2.0 * math.log(2.0)
+"""The derivative of kappa by u is -STEEPNESS kappa (u - v)."""
 
 
 class Own(NamedTuple):
-    """The S(Y, Y), (width,), their derivatives, (kinds, width), and which length scale each place of a unit has."""
+    """The S(Y, Y), (blocks, LANES), their derivatives, (blocks, kinds, LANES), and the kind of each place of a unit.
+
+    Places of one kind have one length scale.
+    """
 
     values: FloatArray
     slopes: FloatArray
@@ -27,71 +36,116 @@ class Own(NamedTuple):
 
 
 @compiled
-def stretch(gaps: FloatArray, kinds: IndexArray, bumps: FloatArray, width: int, parts: FloatArray) -> None:
-    """Add d kappa / d log of the length scale of each kind to `parts`."""
-    for c in range(len(kinds)):
-        kind = kinds[c]
-        for col in range(width):
-            parts[kind, col] += bumps[col] * gaps[c, col] * gaps[c, col]
+def blocks_for(columns: int) -> int:
+    """Return the least number of blocks with room for so many second layouts, and the X at hand."""
+    return columns // LANES + 1
+
+
+@compiled
+def planar(x: FloatArray, b: FloatArray, shared: FloatArray) -> None:
+    """Add up kappa over all pairs of units of two places each: without room for what is in between, which takes time.
+
+    The sums of squares are those of `similar`, to the last bit.
+    """
+    for i in range(len(x)):
+        first, second = x[i, 0], x[i, 1]
+        for j in range(len(b)):
+            for lane in range(LANES):
+                one, two = first - b[j, 0, lane], second - b[j, 1, lane]
+                shared[lane] += half_power(one * one + two * two)
+
+
+@compiled
+def planar_moves(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatArray) -> None:
+    """Do what `planar` does, and add up kappa (u - v) for each u of X, too."""
+    for i in range(len(x)):
+        first, second = x[i, 0], x[i, 1]
+        ones, twos = moves[2 * i], moves[2 * i + 1]
+        for j in range(len(b)):
+            for lane in range(LANES):
+                one, two = first - b[j, 0, lane], second - b[j, 1, lane]
+                bump = half_power(one * one + two * two)
+                shared[lane] += bump
+                ones[lane] += bump * one
+                twos[lane] += bump * two
+
+
+@compiled
+def bump_at(unit: FloatArray, b: FloatArray, room: FloatArray) -> None:
+    """Write the u - v for one u, and then kappa, into the rows of `room`, one more than a unit has places."""
+    size = len(unit)
+    bumps = room[size]
+    bumps[:] = 0.0
+    for c in range(size):
+        place = unit[c]
+        for lane in range(LANES):
+            gap = place - b[c, lane]
+            room[c, lane] = gap
+            bumps[lane] += gap * gap
+    for lane in range(LANES):
+        bumps[lane] = half_power(bumps[lane])
+
+
+@compiled
+def stretch(room: FloatArray, kinds: IndexArray, parts: FloatArray) -> None:
+    """Add kappa (u - v)^2 to the part of the kind of each place."""
+    size = len(kinds)
+    for c in range(size):
+        part = parts[kinds[c]]
+        for lane in range(LANES):
+            part[lane] += room[size, lane] * (room[c, lane] * room[c, lane])
 
 
 @compiled
 def similar(
     x: FloatArray,
     b: FloatArray,
-    width: int,
     kinds: IndexArray,
     room: FloatArray,
     shared: FloatArray,
     parts: FloatArray,
     moves: FloatArray,
 ) -> None:
-    """Write the S(X, Y) into `shared`, and their derivatives where there are rows for them.
+    """Write the S(X, Y) of a block into `shared`, and their derivatives where there are rows for them.
 
-    Those by the logarithms of length scales go to `parts`, (kinds, width), and those by the units of X to `moves`,
-    (m * size, width). `room` has a row more than a unit has places.
+    Those by the logarithms of length scales go to `parts`, (kinds, LANES), and those by the units of X to `moves`,
+    (m * size, LANES).
     """
     m, size = x.shape
-    bumps, gaps = room[size], room
     shared[:] = 0.0
     parts[:] = 0.0
     moves[:] = 0.0
-    for i in range(m):
-        for j in range(len(b)):
-            place = x[i, 0]
-            for col in range(width):
-                gap = place - b[j, 0, col]
-                gaps[0, col] = gap
-                bumps[col] = gap * gap
-            for c in range(1, size):
-                place = x[i, c]
-                for col in range(width):
-                    gap = place - b[j, c, col]
-                    gaps[c, col] = gap
-                    bumps[col] += gap * gap
-            for col in range(width):
-                bumps[col] = decay(0.5 * bumps[col])
-                shared[col] += bumps[col]
-            if len(parts) > 0:
-                stretch(gaps, kinds, bumps, width, parts)
-            if len(moves) > 0:
-                for c in range(size):
-                    for col in range(width):
-                        moves[i * size + c, col] -= bumps[col] * gaps[c, col]
+    if size == 2 and len(parts) == 0:
+        if len(moves) == 0:
+            planar(x, b, shared)
+        else:
+            planar_moves(x, b, shared, moves)
+    else:
+        for i in range(m):
+            for j in range(len(b)):
+                bump_at(x[i], b[j], room)
+                for lane in range(LANES):
+                    shared[lane] += room[size, lane]
+                if len(parts) > 0:
+                    stretch(room, kinds, parts)
+                if len(moves) > 0:
+                    for c in range(size):
+                        for lane in range(LANES):
+                            moves[i * size + c, lane] += room[size, lane] * room[c, lane]
     weight = 1.0 / (m * len(b))
-    for col in range(width):
-        shared[col] *= weight
+    for lane in range(LANES):
+        shared[lane] *= weight
     for kind in range(len(parts)):
-        for col in range(width):
-            parts[kind, col] *= weight
+        for lane in range(LANES):
+            parts[kind, lane] *= STEEPNESS * weight
     for p in range(len(moves)):
-        for col in range(width):
-            moves[p, col] *= weight
+        for lane in range(LANES):
+            moves[p, lane] *= -STEEPNESS * weight
 
 
 @compiled
 def take_in(x: FloatArray, b: FloatArray) -> None:
-    """Write a layout, and the negatives of its units if those count, into column 0."""
+    """Write a layout, and the negatives of its units if those count, into lane 0."""
     m, size = x.shape
     for i in range(m):
         for c in range(size):
@@ -123,39 +177,46 @@ def layout_means(
     """
     n, h, m, size = a.shape
     s, d = max(len(by_scale) - 1, 0), gradients.shape[1]
-    rows, room = np.empty((5, b.shape[2])), np.empty((size + 1, b.shape[2]))
-    shared, q, values, slopes, total = rows[0], rows[1], rows[2], rows[3], rows[4]
-    parts, scales = np.empty((s, b.shape[2])), np.empty((len(by_scale), b.shape[2]))
-    by_unit, moves = np.empty((m * size if d > 0 else 0, b.shape[2])), np.empty((d, b.shape[2]))
+    rows, room = np.empty((4, LANES)), np.empty((size + 1, LANES))
+    shared, q, values, slopes = rows[0], rows[1], rows[2], rows[3]
+    parts, by_unit = np.empty((s, LANES)), np.empty((m * size if d > 0 else 0, LANES))
+    first_parts, first_by_unit = np.empty(s), np.empty(len(by_unit))
+    width = len(b) * LANES
+    total, scales, moves = np.empty(width), np.empty((len(by_scale), width)), np.empty((d, width))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
-        width = padded(columns + 1)
         total[:] = 0.0
         scales[:] = 0.0
         moves[:] = 0.0
         for image in range(h):
-            take_in(a[row, image], b)
-            similar(a[row, image], b, width, own.kinds, room, shared, parts, by_unit)
-            for col in range(width):
-                q[col] = square * max(shared[0] + own.values[col] - 2.0 * shared[col], 0.0)
-            profile(family, q, width, values, slopes)
-            for col in range(width):
-                total[col] += values[col]
-            for kind in range(s):
-                first = parts[kind, 0]
-                for col in range(width):
-                    part = first + own.slopes[kind, col] - 2.0 * parts[kind, col]
-                    scales[kind, col] += square * part * slopes[col]
-            if s > 0:
-                for col in range(width):
-                    scales[s, col] -= 2.0 * q[col] * slopes[col]
-            for p in range(len(by_unit)):
-                # Twice, since the gradient of S(X, X) is twice that by its first argument.
-                first, factor = by_unit[p, 0], 2.0 * square / lengths[p % size]
-                for col in range(width):
-                    by_unit[p, col] = factor * slopes[col] * (first - by_unit[p, col])
-            if d > 0:
-                carry(turns[image], by_unit, width, moves)
+            take_in(a[row, image], b[0])
+            first = 0.0
+            for block in range(blocks_for(columns)):
+                similar(a[row, image], b[block], own.kinds, room, shared, parts, by_unit)
+                if block == 0:
+                    first = shared[0]
+                    first_parts[:] = parts[:, 0]
+                    first_by_unit[:] = by_unit[:, 0]
+                start = block * LANES
+                for lane in range(LANES):
+                    q[lane] = square * max(first + own.values[block, lane] - 2.0 * shared[lane], 0.0)
+                profile(family, q, LANES, values, slopes)
+                for lane in range(LANES):
+                    total[start + lane] += values[lane]
+                for kind in range(s):
+                    for lane in range(LANES):
+                        part = first_parts[kind] + own.slopes[block, kind, lane] - 2.0 * parts[kind, lane]
+                        scales[kind, start + lane] += square * part * slopes[lane]
+                if s > 0:
+                    for lane in range(LANES):
+                        scales[s, start + lane] -= 2.0 * q[lane] * slopes[lane]
+                for p in range(len(by_unit)):
+                    # Twice, since the gradient of S(X, X) is twice that by its first argument.
+                    factor = 2.0 * square / lengths[p % size]
+                    for lane in range(LANES):
+                        by_unit[p, lane] = factor * slopes[lane] * (first_by_unit[p] - by_unit[p, lane])
+                if d > 0:
+                    carry(turns[image], by_unit, LANES, moves[:, start : start + LANES])
         write_mean(total, h, 1, columns, is_symmetric, row, out)
         for scale in range(len(by_scale)):
             write_mean(scales[scale], h, 1, columns, is_symmetric, row, by_scale[scale])
@@ -165,9 +226,10 @@ def layout_means(
 
 @compiled
 def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: FloatArray, by_kind: FloatArray) -> None:
-    """Write S of the i-th (m, size, n) with the i-th (units, size, n) layout, and slopes, (n,) and (kinds, n)."""
-    m, size, n = a.shape
-    gaps, bumps = np.empty((size, n)), np.empty(n)
+    """Write S of a block of layouts with the same lanes of another, (LANES,), and its slopes, (kinds, LANES)."""
+    m, size = a.shape[:2]
+    room = np.empty((size + 1, LANES))
+    bumps = room[size]
     weight = 1.0 / (m * len(b))
     out[:] = 0.0
     by_kind[:] = 0.0
@@ -175,19 +237,19 @@ def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: Fl
         for j in range(len(b)):
             bumps[:] = 0.0
             for c in range(size):
-                for col in range(n):
-                    gap = a[i, c, col] - b[j, c, col]
-                    gaps[c, col] = gap
-                    bumps[col] += gap * gap
-            for col in range(n):
-                bumps[col] = decay(0.5 * bumps[col])
-                out[col] += bumps[col]
-            stretch(gaps, kinds, bumps, n, by_kind)
-    for col in range(n):
-        out[col] *= weight
+                for lane in range(LANES):
+                    gap = a[i, c, lane] - b[j, c, lane]
+                    room[c, lane] = gap
+                    bumps[lane] += gap * gap
+            for lane in range(LANES):
+                bumps[lane] = half_power(bumps[lane])
+                out[lane] += bumps[lane]
+            stretch(room, kinds, by_kind)
+    for lane in range(LANES):
+        out[lane] *= weight
     for kind in range(len(by_kind)):
-        for col in range(n):
-            by_kind[kind, col] *= weight
+        for lane in range(LANES):
+            by_kind[kind, lane] *= STEEPNESS * weight
 
 
 @compiled

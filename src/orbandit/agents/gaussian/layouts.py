@@ -21,6 +21,7 @@ References
 A. Gretton, K. Borgwardt, M. Rasch, B. Schölkopf and A. Smola, A kernel two-sample test, 2012.
 """
 
+import math
 from typing import final
 
 import numpy as np
@@ -77,9 +78,10 @@ class Layouts(CompiledMetric):
 
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q of the i-th with the i-th."""
-        one, two = self._turned(a, lengths, len(a)), self._turned(b, lengths, len(b))
-        (own, _), (other, _), (shared, _) = self._similar(one, one), self._similar(two, two), self._similar(one, two)
-        return np.asarray(self._square / lengths[-1] ** 2 * np.maximum(own + other - 2 * shared, 0.0))
+        one, two = self._in_blocks(a, lengths), self._in_blocks(b, lengths)
+        own, other, shared = (self._similar(*pair)[0] for pair in ((one, one), (two, two), (one, two)))
+        apart = np.maximum(own + other - 2 * shared, 0.0).reshape(-1)[1 : 1 + len(a)]
+        return np.asarray(self._square / lengths[-1] ** 2 * apart)
 
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q)."""
@@ -121,31 +123,40 @@ class Layouts(CompiledMetric):
     ) -> Array:
         """Return the means, and write derivatives where there is room for them."""
         from orbandit._kernels.layouts import Own, layout_means
-        from orbandit._kernels.profiles import padded
 
-        turned, out = self._turned(b, lengths, padded(len(b) + 1), 1), np.empty((len(layouts), len(b)))
-        own, square = Own(*self._similar(turned, turned), self._kinds), self._square / lengths[-1] ** 2
-        scaled = WIDTH * lengths[self._places]
-        layout_means(family, square, layouts, turned, own, turns, scaled, is_symmetric, out, by_scale, gradients)
+        blocks, out = self._in_blocks(b, lengths), np.empty((len(layouts), len(b)))
+        own, square = Own(*self._similar(blocks, blocks), self._kinds), self._square / lengths[-1] ** 2
+        units = self._units_of(lengths)
+        layout_means(family, square, layouts, blocks, own, turns, units, is_symmetric, out, by_scale, gradients)
         return out
 
-    def _layouts(self, a: Array, lengths: Array) -> Array:
-        """Write features (..., p) as layouts (..., units, size), in standard deviations of a bump."""
-        shape = (*a.shape[:-1], self._units, self._size)
-        return np.ascontiguousarray(a.reshape(shape) / (WIDTH * lengths[self._places]))
+    def _units_of(self, lengths: Array) -> Array:
+        """Return what the places of a unit are divided by, (size,), so that a bump is 2^-||u - v||^2."""
+        return np.asarray(math.sqrt(2 * math.log(2)) * WIDTH * lengths[self._places])
 
-    def _turned(self, a: Array, lengths: Array, width: int, first: int = 0) -> Array:
-        """Return layouts with their number last, (units, size, width), and the negatives of units if those count."""
-        turned = np.zeros(((2 if self._signed else 1) * self._units, self._size, width))
-        turned[: self._units, :, first : first + len(a)] = self._layouts(a, lengths).transpose(1, 2, 0)
-        if self._signed:
-            turned[self._units :] = -turned[: self._units]
-        return turned
+    def _layouts(self, a: Array, lengths: Array) -> Array:
+        """Write features (..., p) as layouts (..., units, size)."""
+        shape = (*a.shape[:-1], self._units, self._size)
+        return np.ascontiguousarray(a.reshape(shape) / self._units_of(lengths))
+
+    def _in_blocks(self, a: Array, lengths: Array) -> Array:
+        """Return layouts in blocks, (blocks, units, size, LANES), from lane 1 on.
+
+        The negatives of units come with them if those count.
+        """
+        from orbandit._kernels.layouts import LANES, blocks_for
+
+        lanes = np.zeros((blocks_for(len(a)) * LANES, self._units, self._size))
+        lanes[1 : 1 + len(a)] = self._layouts(a, lengths)
+        blocks = lanes.reshape(-1, LANES, self._units, self._size).transpose(0, 2, 3, 1)
+        return np.concatenate([blocks, -blocks], axis=1) if self._signed else np.ascontiguousarray(blocks)
 
     def _similar(self, one: Array, two: Array) -> tuple[Array, Array]:
-        """Return S of the i-th with the i-th, and its slopes by kind."""
+        """Return S of each lane with the same lane, (blocks, LANES), and its slopes, (blocks, kinds, LANES)."""
         from orbandit._kernels.layouts import paired_similarities
 
-        out, slopes = np.empty(one.shape[2]), np.empty((len(self._own_classes), one.shape[2]))
-        paired_similarities(one[: self._units], two, self._kinds, out, slopes)
+        blocks, lanes = len(one), one.shape[-1]
+        out, slopes = np.empty((blocks, lanes)), np.empty((blocks, len(self._own_classes), lanes))
+        for block in range(blocks):
+            paired_similarities(one[block, : self._units], two[block], self._kinds, out[block], slopes[block])
         return out, slopes

@@ -79,7 +79,9 @@ class Fused(Radial):
         self._number = 1 + list(FAMILIES.values()).index(family)
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
-        """Return the values at all pairs."""
+        """Return the values at all pairs; the fewer points come first, since long rows are quick."""
+        if len(b) < len(a):
+            return self.cross(b, a, lengths).T
         return self.means(a[:, None], b, lengths, is_same(a, b))
 
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:

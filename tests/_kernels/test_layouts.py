@@ -12,6 +12,7 @@ both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plai
 signs = pytest.mark.parametrize("signed", [False, True], ids=["plain", "signed"])
 shapes = pytest.mark.parametrize(("units", "size"), [(1, 1), (2, 3), (4, 2)])
 families = pytest.mark.parametrize("family", [None, "matern32", "rbf"])
+images = pytest.mark.parametrize(("g", "h"), [(1, 1), (2, 1), (1, 2)])
 SQUARE = 1.7
 
 
@@ -32,56 +33,49 @@ def number(family):
     return 0 if family is None else 1 + list(FAMILIES).index(family)
 
 
-def some_layouts(units, size):
-    """Return 4 points with 2 images each, and 3 others."""
+def some_layouts(units, size, g=2, h=1):
+    """Return 4 points with g images each, and 3 others with h."""
     rng = np.random.default_rng(units)
-    a, b = rng.standard_normal((4, 2, units, size)), rng.standard_normal((3, units, size))
-    b[0] = a[0, 1]
+    a, b = rng.standard_normal((4, g, units, size)), rng.standard_normal((3, h, units, size))
+    b[0, -1] = a[0, -1]
     b[1] = 30.0  # far from all others
     return a, b
 
 
 def in_blocks(b, signed, first=0):
-    """Return layouts in blocks of lanes, with the negatives of units if signs do not matter."""
-    n, units, size = b.shape
-    lanes = np.zeros((blocks_for(n) * LANES, units, size))
-    lanes[first : first + n] = b
-    blocks = lanes.reshape(-1, LANES, units, size).transpose(0, 2, 3, 1)
-    return np.concatenate([blocks, -blocks], axis=1) if signed else blocks.copy()
+    """Return layouts (n, h, units, size) in blocks of lanes, with the negatives of units if signs do not matter."""
+    n, h, units, size = b.shape
+    lanes = np.zeros((h, blocks_for(n) * LANES, units, size))
+    lanes[:, first : first + n] = b.swapaxes(0, 1)
+    blocks = lanes.reshape(h, -1, LANES, units, size).transpose(0, 1, 3, 4, 2)
+    return np.concatenate([blocks, -blocks], axis=2) if signed else blocks.copy()
 
 
-def means(compiled, family, a, b, signed, *, kinds=None, turns=None, lengths=None, is_symmetric=False):
-    """Return values, slopes and gradients, the latter only if there are kinds or turns.
+def means(compiled, family, a, b, signed, *, kinds=None, lengths=None, is_symmetric=False):
+    """Return values, slopes and gradients, the latter only if there are kinds or lengths.
 
     The last of the slopes is that by the logarithm of the reach.
     """
-    n, k, size = len(a), len(b), b.shape[2]
+    n, (k, h, units, size) = len(a), b.shape
     kinds, scales = (np.zeros(size, dtype=np.int64), 0) if kinds is None else (kinds, kinds.max() + 2)
-    turns, lengths = (
-        np.empty((a.shape[1], 0, 0)) if turns is None else turns,
-        np.ones(size) if lengths is None else lengths,
-    )
     second = in_blocks(b, signed, 1)
-    own = Own(np.empty((len(second), LANES)), np.empty((len(second), kinds.max() + 1, LANES)), kinds)
-    for block, values, slopes in zip(second, own.values, own.slopes, strict=True):
-        pick(paired_similarities, compiled)(block[: b.shape[1]], block, kinds, values, slopes)
+    own = Own(np.empty((h, second.shape[1], LANES)), np.empty((h, second.shape[1], kinds.max() + 1, LANES)), kinds)
+    for image, values, slopes in zip(second, own.values, own.slopes, strict=True):
+        pick(paired_similarities, compiled)(image[:, :units].copy(), image, kinds, values, slopes)
     out, by_scale = np.full((n, k), np.nan), np.full((scales, n, k), np.nan)
-    gradients = np.full((n, turns.shape[2], k), np.nan)
+    gradients = np.full((n, 0 if lengths is None else units * size, k), np.nan)
+    lengths = np.ones(size) if lengths is None else lengths
     kernel = pick(layout_means, compiled)
-    kernel(number(family), SQUARE, a, second, own, turns, lengths, is_symmetric, out, by_scale, gradients)
+    kernel(number(family), SQUARE, a, second, own, lengths, is_symmetric, out, by_scale, gradients)
     return out, by_scale, gradients
 
 
 def expected(family, a, b, signed, square=SQUARE):
-    return np.array(
-        [
-            [
-                naive_gp.mean_of_kernel(family, [square * naive_gp.layout_square(x, y, signed) for x in images])
-                for y in b
-            ]
-            for images in a
-        ]
-    )
+    def mean(one, two):
+        squares = [square * naive_gp.layout_square(x, y, signed) for x in one for y in two]
+        return naive_gp.mean_of_kernel(family, squares)
+
+    return np.array([[mean(one, two) for two in b] for one in a])
 
 
 def kinds_of(size):
@@ -93,20 +87,22 @@ def kinds_of(size):
 @signs
 @shapes
 @families
-def test_values(units, size, signed, family, compiled):
-    a, b = some_layouts(units, size)
+@images
+def test_values(g, h, units, size, signed, family, compiled):
+    a, b = some_layouts(units, size, g, h)
     values, _, _ = means(compiled, family, a, b, signed)
     np.testing.assert_allclose(values, expected(family, a, b, signed), rtol=1e-11, atol=1e-14)
     np.testing.assert_array_equal(means(compiled, family, a, b, signed, kinds=kinds_of(size))[0], values)
-    np.testing.assert_array_equal(means(compiled, family, a, b, signed, turns=np.ones((2, units * size, 3)))[0], values)
+    if g == 1:
+        np.testing.assert_array_equal(means(compiled, family, a, b, signed, lengths=np.ones(size))[0], values)
 
 
 @both
 @signs
 @shapes
 def test_a_layout_is_at_no_distance_from_itself(units, size, signed, compiled):
-    x = np.random.default_rng(size).standard_normal((LANES + 6 if compiled else 20, units, size))
-    values, _, _ = means(compiled, None, x[:, None].copy(), x, signed)
+    x = np.random.default_rng(size).standard_normal((LANES + 6 if compiled else 20, 1, units, size))
+    values, _, _ = means(compiled, None, x, x, signed)
     assert (np.diag(values) == 0.0).all()
 
 
@@ -114,12 +110,11 @@ def test_a_layout_is_at_no_distance_from_itself(units, size, signed, compiled):
 @signs
 @shapes
 @families
-def test_derivatives(units, size, signed, family, compiled):
-    a, b = some_layouts(units, size)
-    kinds, lengths = kinds_of(size), np.linspace(0.5, 2.0, size)
-    turns = np.random.default_rng(1).standard_normal((2, units * size, 2))
-    _, slopes, gradients = means(compiled, family, a, b, signed, kinds=kinds, turns=turns, lengths=lengths)
-    h = 1e-5
+@images
+def test_slopes(g, h, units, size, signed, family, compiled):
+    a, b = some_layouts(units, size, g, h)
+    kinds, h = kinds_of(size), 1e-5
+    _, slopes, _ = means(compiled, family, a, b, signed, kinds=kinds)
     for kind in range(len(slopes) - 1):
         stretch = np.exp(h * (kinds == kind))
         high, low = (expected(family, a * s, b * s, signed) for s in (1 / stretch, stretch))
@@ -127,10 +122,19 @@ def test_derivatives(units, size, signed, family, compiled):
     # q is proportional to reach^-2.
     high, low = (expected(family, a, b, signed, SQUARE * np.exp(s)) for s in (-2 * h, 2 * h))
     np.testing.assert_allclose(slopes[-1], (high - low) / (2 * h), atol=1e-8)
-    for d in range(2):
-        step = h * turns[:, :, d].reshape(2, units, size) / lengths
+
+
+@both
+@signs
+@shapes
+@families
+def test_gradients(units, size, signed, family, compiled):
+    (a, b), lengths, h = some_layouts(units, size, 1, 2), np.linspace(0.5, 2.0, size), 1e-5
+    _, _, gradients = means(compiled, family, a, b, signed, lengths=lengths)
+    for place in range(units * size):
+        step = h * np.eye(units * size)[place].reshape(units, size) / lengths
         high, low = (expected(family, a + s, b, signed) for s in (step, -step))
-        np.testing.assert_allclose(gradients[:, d], (high - low) / (2 * h), atol=1e-8)
+        np.testing.assert_allclose(gradients[:, place], (high - low) / (2 * h), atol=1e-8)
 
 
 @both
@@ -139,8 +143,8 @@ def test_half_of_a_symmetric_matrix(signed, compiled):
     size = LANES + 5 if compiled else 11
     x, kinds = np.random.default_rng(2).standard_normal((size, 3, 2)), np.zeros(2, dtype=np.int64)
     a = np.stack([x, x @ np.diag([1.0, -1.0])], axis=1)  # a group of two
-    whole = means(compiled, "matern32", a, x, signed, kinds=kinds)
-    half = means(compiled, "matern32", a, x, signed, kinds=kinds, is_symmetric=True)
+    whole = means(compiled, "matern32", a, x[:, None], signed, kinds=kinds)
+    half = means(compiled, "matern32", a, x[:, None], signed, kinds=kinds, is_symmetric=True)
     for one, two in zip(whole, half, strict=True):
         np.testing.assert_allclose(one, two, atol=1e-14)
     np.testing.assert_array_equal(half[0], half[0].T)
@@ -151,21 +155,21 @@ def test_half_of_a_symmetric_matrix(signed, compiled):
 @shapes
 def test_paired_similarities(units, size, signed, compiled):
     a, b = some_layouts(units, size)
-    x, kinds = a[:3, 0].copy(), kinds_of(size)
-    values, slopes = np.empty(LANES), np.empty((kinds.max() + 1, LANES))
+    x, kinds = a[:3, :1], kinds_of(size)
+    values, slopes = np.empty((1, LANES)), np.empty((1, kinds.max() + 1, LANES))
     pick(paired_similarities, compiled)(in_blocks(x, False)[0], in_blocks(b, signed)[0], kinds, values, slopes)
-    pairs = list(zip(x, b, strict=True))
+    pairs = list(zip(x[:, 0], b[:, 0], strict=True))
     np.testing.assert_allclose(
-        values[:3], [naive_gp.layout_similarity(u, v, signed) for u, v in pairs], rtol=1e-12, atol=1e-25
+        values[0, :3], [naive_gp.layout_similarity(u, v, signed) for u, v in pairs], rtol=1e-12, atol=1e-25
     )
     h = 1e-5
-    for kind in range(len(slopes)):
+    for kind in range(kinds.max() + 1):
         stretch = np.exp(h * (kinds == kind))
         high, low = (
             np.array([naive_gp.layout_similarity(u * s, v * s, signed) for u, v in pairs])
             for s in (1 / stretch, stretch)
         )
-        np.testing.assert_allclose(slopes[kind, :3], (high - low) / (2 * h), atol=1e-9)
+        np.testing.assert_allclose(slopes[0, kind, :3], (high - low) / (2 * h), atol=1e-9)
 
 
 @both

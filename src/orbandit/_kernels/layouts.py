@@ -1,13 +1,13 @@
 """Means over images of kernels of layouts, which are told apart by sums of Gaussians over all pairs of units.
 
     S(X, Y) = mean over i, j of kappa(x_i, y_j),     kappa(u, v) = 2^-||u - v||^2,
-    q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),   k(X, Y) = mean over images X' of X of family(q(X', Y)),
+    q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),   k(X, Y) = mean over images X' and Y' of family(q(X', Y')),
 
 where units x_i are the rows of an (m, size) layout. If signs of units do not matter, those of Y come with their
-negatives. The first layouts are (n, h, m, size), with h images of each. The second ones come in blocks of LANES,
-(blocks, units, size, LANES), so that loops over a block become vector instructions, and what they need stays in the
-nearest cache. Lane 0 of the first block is room for the X at hand, whose S(X, X) is needed, too, and by the same
-operations, so that q(X, X) = 0; lanes from k + 1 on are padding.
+negatives. The first layouts are (n, g, m, size), with g images of each. The second ones come in blocks of LANES for
+each of h images, (h, blocks, units, size, LANES), so that loops over a block become vector instructions, and what they
+need stays in the nearest cache. Lane 0 of the first block is room for the X at hand, whose S(X, X) is needed, too, and
+by the same operations, so that q(X, X) = 0; lanes from k + 1 on are padding.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.powers import half_power
-from orbandit._kernels.profiles import carry, profile, write_mean
+from orbandit._kernels.profiles import profile, write_mean
 
 LANES = 64
 STEEPNESS = 2.0 * math.log(2.0)
@@ -25,7 +25,7 @@ STEEPNESS = 2.0 * math.log(2.0)
 
 
 class Own(NamedTuple):
-    """The S(Y, Y), (blocks, LANES), their derivatives, (blocks, kinds, LANES), and the kind of each place of a unit.
+    """The S(Y, Y), (h, blocks, LANES), their derivatives, (h, blocks, kinds, LANES), and the kind of each place.
 
     Places of one kind have one length scale.
     """
@@ -161,7 +161,6 @@ def layout_means(
     a: FloatArray,
     b: FloatArray,
     own: Own,
-    turns: FloatArray,
     lengths: FloatArray,
     is_symmetric: bool,
     out: FloatArray,
@@ -171,85 +170,90 @@ def layout_means(
     """Write k at all pairs into `out`, (n, k), and its derivatives where there is room for them.
 
     Those by the logarithms of length scales and of the reach, to whose inverse c is proportional, go to `by_scale`,
-    (kinds + 1, n, k), and the gradients by d coordinates of the first points to `gradients`, (n, d, k). `square` is the
-    c^2, `turns` has the derivatives of images by these coordinates, (h, m * size, d), and the places of units have been
-    divided by `lengths`, (size,). If values are symmetric, half of them are worked out, without gradients.
+    (kinds + 1, n, k), and the gradients by the units of the first layouts, of one image each, to `gradients`,
+    (n, m * size, k). `square` is the c^2, and the places of units have been divided by `lengths`, (size,). If values
+    are symmetric, half of them are worked out, without gradients.
     """
-    n, h, m, size = a.shape
+    n, g, size, h = len(a), a.shape[1], a.shape[3], len(b)
     s, d = max(len(by_scale) - 1, 0), gradients.shape[1]
     rows, room = np.empty((4, LANES)), np.empty((size + 1, LANES))
     shared, q, values, slopes = rows[0], rows[1], rows[2], rows[3]
-    parts, by_unit = np.empty((s, LANES)), np.empty((m * size if d > 0 else 0, LANES))
-    first_parts, first_by_unit = np.empty(s), np.empty(len(by_unit))
-    width = len(b) * LANES
+    parts, by_unit = np.empty((s, LANES)), np.empty((d, LANES))
+    first_parts, first_by_unit = np.empty(s), np.empty(d)
+    width = b.shape[1] * LANES
     total, scales, moves = np.empty(width), np.empty((len(by_scale), width)), np.empty((d, width))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
         total[:] = 0.0
         scales[:] = 0.0
         moves[:] = 0.0
-        for image in range(h):
-            take_in(a[row, image], b[0])
+        for pair in range(g * h):
+            x, turned = a[row, pair // h], b[pair % h]
+            own_values, own_slopes = own.values[pair % h], own.slopes[pair % h]
+            take_in(x, turned[0])
             first = 0.0
             for block in range(blocks_for(columns)):
-                similar(a[row, image], b[block], own.kinds, room, shared, parts, by_unit)
+                similar(x, turned[block], own.kinds, room, shared, parts, by_unit)
                 if block == 0:
                     first = shared[0]
                     first_parts[:] = parts[:, 0]
                     first_by_unit[:] = by_unit[:, 0]
                 start = block * LANES
                 for lane in range(LANES):
-                    q[lane] = square * max(first + own.values[block, lane] - 2.0 * shared[lane], 0.0)
+                    q[lane] = square * max(first + own_values[block, lane] - 2.0 * shared[lane], 0.0)
                 profile(family, q, LANES, values, slopes)
                 for lane in range(LANES):
                     total[start + lane] += values[lane]
                 for kind in range(s):
                     for lane in range(LANES):
-                        part = first_parts[kind] + own.slopes[block, kind, lane] - 2.0 * parts[kind, lane]
+                        part = first_parts[kind] + own_slopes[block, kind, lane] - 2.0 * parts[kind, lane]
                         scales[kind, start + lane] += square * part * slopes[lane]
                 if s > 0:
                     for lane in range(LANES):
                         scales[s, start + lane] -= 2.0 * q[lane] * slopes[lane]
-                for p in range(len(by_unit)):
+                for c in range(d):
                     # Twice, since the gradient of S(X, X) is twice that by its first argument.
-                    factor = 2.0 * square / lengths[p % size]
+                    factor, here = 2.0 * square / lengths[c % size], first_by_unit[c]
                     for lane in range(LANES):
-                        by_unit[p, lane] = factor * slopes[lane] * (first_by_unit[p] - by_unit[p, lane])
-                if d > 0:
-                    carry(turns[image], by_unit, LANES, moves[:, start : start + LANES])
-        write_mean(total, h, 1, columns, is_symmetric, row, out)
+                        moves[c, start + lane] += factor * slopes[lane] * (here - by_unit[c, lane])
+        write_mean(total, g * h, 1, columns, is_symmetric, row, out)
         for scale in range(len(by_scale)):
-            write_mean(scales[scale], h, 1, columns, is_symmetric, row, by_scale[scale])
+            write_mean(scales[scale], g * h, 1, columns, is_symmetric, row, by_scale[scale])
         for c in range(d):
-            write_mean(moves[c], h, 1, columns, False, c, gradients[row])
+            write_mean(moves[c], g * h, 1, columns, False, c, gradients[row])
 
 
 @compiled
 def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: FloatArray, by_kind: FloatArray) -> None:
-    """Write S of a block of layouts with the same lanes of another, (LANES,), and its slopes, (kinds, LANES)."""
-    m, size = a.shape[:2]
+    """Write S of the layouts in each lane of one array of blocks and of another, (blocks, units, size, LANES) both.
+
+    Also its slopes: (blocks, LANES) and (blocks, kinds, LANES). Negatives of units are left out of the first.
+    """
+    m, size = a.shape[1:3]
+    units = b.shape[1]
     room = np.empty((size + 1, LANES))
-    bumps = room[size]
-    weight = 1.0 / (m * len(b))
+    bumps, weight = room[size], 1.0 / (m * units)
     out[:] = 0.0
     by_kind[:] = 0.0
-    for i in range(m):
-        for j in range(len(b)):
-            bumps[:] = 0.0
-            for c in range(size):
+    for block in range(len(a)):
+        shared, parts = out[block], by_kind[block]
+        for i in range(m):
+            for j in range(units):
+                bumps[:] = 0.0
+                for c in range(size):
+                    for lane in range(LANES):
+                        gap = a[block, i, c, lane] - b[block, j, c, lane]
+                        room[c, lane] = gap
+                        bumps[lane] += gap * gap
                 for lane in range(LANES):
-                    gap = a[i, c, lane] - b[j, c, lane]
-                    room[c, lane] = gap
-                    bumps[lane] += gap * gap
-            for lane in range(LANES):
-                bumps[lane] = half_power(bumps[lane])
-                out[lane] += bumps[lane]
-            stretch(room, kinds, by_kind)
-    for lane in range(LANES):
-        out[lane] *= weight
-    for kind in range(len(by_kind)):
+                    bumps[lane] = half_power(bumps[lane])
+                    shared[lane] += bumps[lane]
+                stretch(room, kinds, parts)
         for lane in range(LANES):
-            by_kind[kind, lane] *= STEEPNESS * weight
+            shared[lane] *= weight
+        for kind in range(len(parts)):
+            for lane in range(LANES):
+                parts[kind, lane] *= STEEPNESS * weight
 
 
 @compiled

@@ -1,9 +1,9 @@
 """Means over images of kernels of a sum of squares of features, each in its own length.
 
-    q(x, y) = sum_j (f_j(x) - f_j(y))^2,     k(x, y) = mean over images x' of x of family(q(x', y)).
+    q(x, y) = sum_j (f_j(x) - f_j(y))^2,     k(x, y) = mean over images x' and y' of family(q(x', y')).
 
-The features of the first points are (n, h, p), with h images of each; those of the second ones come with their number
-last, (p, width), padded, so that loops over them become vector instructions.
+The features of the first points are (n, g, p), with g images of each; those of h images of the second ones come with
+their number last, (h, p, width), padded, so that loops over them become vector instructions.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def square_means(
     a: FloatArray,
     b: FloatArray,
     exponents: FloatArray,
-    turns: FloatArray,
+    jacobians: FloatArray,
     is_symmetric: bool,
     out: FloatArray,
     by_scale: FloatArray,
@@ -27,28 +27,30 @@ def square_means(
     """Write k at all pairs into `out`, (n, k), and its derivatives where there is room for them.
 
     Those by the logarithms of s length scales go to `by_scale`, (s, n, k): the square of feature j is proportional to
-    prod_c lengths_c^-e_jc, for the (p, s) exponents e_jc. The gradients by d coordinates of the first points go to
-    `gradients`, (n, d, k); `turns` has the derivatives of features by these coordinates, (n, h, p, d), or
-    (1, h, p, d) if they are the same for all points. If values are symmetric, half of them are worked out, without
-    gradients.
+    prod_c lengths_c^-e_jc, for the (p, s) exponents e_jc. The gradients by d coordinates of the first points, of one
+    image each, go to `gradients`, (n, d, k); `jacobians` has the derivatives of features by these coordinates,
+    (n, p, d), or (1, p, d) if they are the same for all points. If values are symmetric, half of them are worked out,
+    without gradients.
     """
-    n, h, p = a.shape
+    (n, g, p), (h, _, room) = a.shape, b.shape
     s, d = len(by_scale), gradients.shape[1]
-    rows, gaps = np.empty((4, b.shape[1])), np.empty((p, b.shape[1]))
+    rows, gaps = np.empty((4, room)), np.empty((p, room))
     q, values, slopes, total = rows[0], rows[1], rows[2], rows[3]
-    scales, moves = np.empty((s, b.shape[1])), np.empty((d, b.shape[1]))
+    scales, by_feature, moves = np.empty((s, room)), np.empty((p if d > 0 else 0, room)), np.empty((d, room))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
         width = padded(columns)
         total[:] = 0.0
         scales[:] = 0.0
+        by_feature[:] = 0.0
         moves[:] = 0.0
-        for image in range(h):
+        for pair in range(g * h):
+            x, y = a[row, pair // h], b[pair % h]
             q[:] = 0.0
             for j in range(p):
-                place = a[row, image, j]
+                place = x[j]
                 for col in range(width):
-                    gap = place - b[j, col]
+                    gap = place - y[j, col]
                     gaps[j, col] = gap
                     q[col] += gap * gap
             profile(family, q, width, values, slopes)
@@ -60,13 +62,13 @@ def square_means(
                     if exponent != 0.0:
                         for col in range(width):
                             scales[scale, col] -= exponent * slopes[col] * gaps[j, col] * gaps[j, col]
-            if d > 0:
-                for j in range(p):
-                    for col in range(width):
-                        gaps[j, col] *= 2.0 * slopes[col]
-                carry(turns[row if len(turns) > 1 else 0, image], gaps, width, moves)
-        write_mean(total, h, 0, columns, is_symmetric, row, out)
+            for j in range(len(by_feature)):
+                for col in range(width):
+                    by_feature[j, col] += 2.0 * slopes[col] * gaps[j, col]
+        if d > 0:
+            carry(jacobians[row if len(jacobians) > 1 else 0], by_feature, width, moves)
+        write_mean(total, g * h, 0, columns, is_symmetric, row, out)
         for scale in range(s):
-            write_mean(scales[scale], h, 0, columns, is_symmetric, row, by_scale[scale])
+            write_mean(scales[scale], g * h, 0, columns, is_symmetric, row, by_scale[scale])
         for c in range(d):
-            write_mean(moves[c], h, 0, columns, False, c, gradients[row])
+            write_mean(moves[c], g * h, 0, columns, False, c, gradients[row])

@@ -90,9 +90,8 @@ class Averaged(QuotientKernel):
         return values, slopes
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the means of values, and of gradients carried back from the images."""
-        turns, _ = self._turns(points.shape[1])
-        return self._inner.means_along(self._images(points), turns, b[:, : self._inner.width], lengths)
+        """Return the means over all images of the second points, of values and gradients."""
+        return self._inner.means_along(points, self._each(b), lengths)
 
     def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of the kernel of each point with its own images, and the gradients of that."""

@@ -108,18 +108,17 @@ class QuotientKernel(ABC):
             totals += slopes.reshape(len(lengths), *shape).sum(axis=2)
         return total / h, totals / h
 
-    def means_along(self, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the mean over (m, h, dim) images of the kernel, (m, n), and its gradients by points, (m, n, dim).
+    def means_along(self, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the means of what `along_many` returns over images of the second points, of which there are (n, h, p).
 
-        The h images of a point follow it when it moves, by matrices (h, dim, dim).
+        So it is the points themselves that move, not their images.
         """
-        m, h, d = images.shape
-        total, totals = np.zeros((m, len(b))), np.zeros((m, len(b), d))
+        (m, d), (n, h, p) = points.shape, images.shape
+        total, totals = np.zeros((m, n)), np.zeros((m, n, d))
         for some in _steps(h, totals.size):
-            values, gradients = self.along_many(images[:, some].reshape(-1, d), b, lengths)
-            shape = m, some.stop - some.start, len(b)
-            total += values.reshape(shape).sum(axis=1)
-            totals += (gradients.reshape(*shape, d) @ turns[some]).sum(axis=1)
+            values, gradients = self.along_many(points, images[:, some].reshape(-1, p), lengths)
+            total += values.reshape(m, n, some.stop - some.start).sum(axis=2)
+            totals += gradients.reshape(m, n, some.stop - some.start, d).sum(axis=2)
         return total / h, totals / h
 
 
@@ -178,7 +177,7 @@ class CompiledMetric(Metric):
         """Return means and slopes, as `QuotientKernel.means_and_slopes` does."""
 
     @abstractmethod
-    def means_along(self, family: int, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def means_along(self, family: int, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return means and gradients, as `QuotientKernel.means_along` does."""
 
     def squared(self, a: Array, b: Array, lengths: Array) -> Array:
@@ -191,7 +190,7 @@ class CompiledMetric(Metric):
 
     def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return q and its gradients."""
-        return self.means_along(PLAIN, points[:, None], np.eye(points.shape[1])[None], b, lengths)
+        return self.means_along(PLAIN, points, b[:, None], lengths)
 
 
 PLAIN = 0

@@ -51,50 +51,50 @@ class Euclidean(CompiledMetric):
 
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q); as sums of squared differences, without cancellation."""
-        (m, h, p), n = images.shape, len(b)
-        none = np.empty((1, h, p, 0)), np.empty((0, m, n)), np.empty((m, 0, n))
-        return self._worked_out(family, images, none[0], b, lengths, is_symmetric, none[1], none[2])
+        (m, _, p), n = images.shape, len(b)
+        none = np.empty((1, p, 0)), np.empty((0, m, n)), np.empty((m, 0, n))
+        return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, none[1], none[2])
 
     def means_and_slopes(
         self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
     ) -> tuple[Array, Array]:
         """Return means and slopes."""
-        (m, h, p), n, own = images.shape, len(b), self._exponents.shape[1]
-        slopes, none = np.zeros((len(lengths), m, n)), (np.empty((1, h, p, 0)), np.empty((m, 0, n)))
-        return self._worked_out(family, images, none[0], b, lengths, is_symmetric, slopes[:own], none[1]), slopes
+        (m, _, p), n, own = images.shape, len(b), self._exponents.shape[1]
+        slopes, none = np.zeros((len(lengths), m, n)), (np.empty((1, p, 0)), np.empty((m, 0, n)))
+        some = slopes[:own]
+        return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, some, none[1]), slopes
 
-    def means_along(self, family: int, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def means_along(self, family: int, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return means, and gradients by the derivatives f'(x) of features."""
-        (m, h, d), n, seen = images.shape, len(b), len(self._columns)
-        offsets = images[:, :, self._columns] - self._center
-        features, jacobians = self._image_and_jacobians(offsets.reshape(m * h, seen))
-        by_point = turns[None, :, self._columns]
+        (m, d), n = points.shape, len(images)
+        features, jacobians = self._image_and_jacobians(points[:, self._columns] - self._center)
+        by_point = np.eye(d)[None, self._columns]
         if jacobians is not None:
-            by_point = jacobians.reshape(m, h, self.width, seen) @ by_point
-        features, gradients = features.reshape(m, h, self.width), np.empty((m, d, n))
-        values = self._worked_out(family, features, by_point, b, lengths, False, np.empty((0, m, n)), gradients)
+            by_point = jacobians @ by_point
+        gradients, none = np.empty((m, d, n)), np.empty((0, m, n))
+        values = self._worked_out(family, features[:, None], by_point, images, lengths, False, none, gradients)
         return values, gradients.transpose(0, 2, 1)
 
     def _worked_out(
         self,
         family: int,
-        images: Array,
-        turns: Array,
+        a: Array,
+        jacobians: Array,
         b: Array,
         lengths: Array,
         is_symmetric: bool,
         slopes: Array,
         gradients: Array,
     ) -> Array:
-        """Return the means, and write derivatives where there is room for them."""
+        """Return the means over images of both, (m, g, p) and (n, h, p), and write derivatives if there is room."""
         from orbandit._kernels.profiles import padded
         from orbandit._kernels.squares import square_means
 
-        scale, out = np.sqrt(self._weights(lengths)), np.empty((len(images), len(b)))
-        turned = np.zeros((self.width, padded(len(b))))
-        turned[:, : len(b)] = (b * scale).T
-        scaled, by_point = np.ascontiguousarray(images * scale), np.ascontiguousarray(scale[:, None] * turns)
-        square_means(family, scaled, turned, self._exponents, by_point, is_symmetric, out, slopes, gradients)
+        scale, (n, h, p) = np.sqrt(self._weights(lengths)), b.shape
+        turned, out = np.zeros((h, p, padded(n))), np.empty((len(a), n))
+        turned[:, :, :n] = (b * scale).transpose(1, 2, 0)
+        first, by_point = np.ascontiguousarray(a * scale), np.ascontiguousarray(scale[:, None] * jacobians)
+        square_means(family, first, turned, self._exponents, by_point, is_symmetric, out, slopes, gradients)
         return out
 
     def _weights(self, lengths: Array) -> Array:

@@ -22,7 +22,7 @@ A. Gretton, K. Borgwardt, M. Rasch, B. Schölkopf and A. Smola, A kernel two-sam
 """
 
 import math
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -37,6 +37,14 @@ WIDTH = 0.5
 Only what length scales are called depends on it. Likely ones were 0.3 to 0.6 widths of the space, with a reach of 0.6
 to 1.8, on sums and pairs of planar units, quantisers and layouts that cover data, 100 values near the best known.
 """
+
+
+class Second(NamedTuple):
+    """Second layouts: in blocks, (h, blocks, units, size, LANES), with their S(Y, Y) and the slopes of that."""
+
+    blocks: Array
+    values: Array
+    slopes: Array
 
 
 @final
@@ -78,56 +86,59 @@ class Layouts(CompiledMetric):
 
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q of the i-th with the i-th."""
-        one, two = self._in_blocks(a, lengths), self._in_blocks(b, lengths)
+        one, two = (self._in_blocks(features[:, None], lengths)[0] for features in (a, b))
         own, other, shared = (self._similar(*pair)[0] for pair in ((one, one), (two, two), (one, two)))
         apart = np.maximum(own + other - 2 * shared, 0.0).reshape(-1)[1 : 1 + len(a)]
         return np.asarray(self._square / lengths[-1] ** 2 * apart)
 
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q)."""
-        layouts, (m, h, _), n = self._layouts(images, lengths), images.shape, len(b)
-        none = np.empty((h, 0, 0)), np.empty((0, m, n)), np.empty((m, 0, n))
-        return self._worked_out(family, layouts, none[0], b, lengths, is_symmetric, none[1], none[2])
+        layouts, m, n = self._layouts(images, lengths), len(images), len(b)
+        second = self._second(b[:, None], lengths)
+        return self._worked_out(family, layouts, second, n, lengths, is_symmetric, np.empty((0, m, n)))
 
     def means_and_slopes(
         self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
     ) -> tuple[Array, Array]:
         """Return means and slopes."""
-        layouts, (m, h, _), n = self._layouts(images, lengths), images.shape, len(b)
-        by_scale, none = np.empty((len(self._own_classes) + 1, m, n)), (np.empty((h, 0, 0)), np.empty((m, 0, n)))
-        values = self._worked_out(family, layouts, none[0], b, lengths, is_symmetric, by_scale, none[1])
+        layouts, m, n = self._layouts(images, lengths), len(images), len(b)
+        second, by_scale = self._second(b[:, None], lengths), np.empty((len(self._own_classes) + 1, m, n))
+        values = self._worked_out(family, layouts, second, n, lengths, is_symmetric, by_scale)
         if len(by_scale) == len(lengths):
             return values, by_scale
         slopes = np.zeros((len(lengths), m, n))
         slopes[[*self._own_classes, -1]] = by_scale
         return values, slopes
 
-    def means_along(self, family: int, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return means and gradients; the order of units does not matter, so that images are not sorted."""
-        (m, _, d), n = images.shape, len(b)
-        layouts = self._layouts(images[:, :, self._columns] - self._center, lengths)
-        own, gradients = np.ascontiguousarray(turns[:, self._columns]), np.empty((m, d, n))
-        values = self._worked_out(family, layouts, own, b, lengths, False, np.empty((0, m, n)), gradients)
+    def means_along(self, family: int, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return means and gradients; the order of units does not matter, so that points are not sorted."""
+        (m, d), n = points.shape, len(images)
+        layouts = self._layouts(points[:, None, self._columns] - self._center, lengths)
+        second = self._second(images, lengths)
+        by_unit = np.empty((m, self.width, n))
+        values = self._worked_out(family, layouts, second, n, lengths, False, np.empty((0, m, n)), by_unit)
+        gradients = np.zeros((m, d, n))
+        gradients[:, self._columns] = by_unit
         return values, gradients.transpose(0, 2, 1)
 
     def _worked_out(
         self,
         family: int,
         layouts: Array,
-        turns: Array,
-        b: Array,
+        second: Second,
+        n: int,
         lengths: Array,
         is_symmetric: bool,
         by_scale: Array,
-        gradients: Array,
+        by_unit: Array | None = None,
     ) -> Array:
-        """Return the means, and write derivatives where there is room for them."""
+        """Return the means with n second layouts, and write derivatives where there is room for them."""
         from orbandit._kernels.layouts import Own, layout_means
 
-        blocks, out = self._in_blocks(b, lengths), np.empty((len(layouts), len(b)))
-        own, square = Own(*self._similar(blocks, blocks), self._kinds), self._square / lengths[-1] ** 2
-        units = self._units_of(lengths)
-        layout_means(family, square, layouts, blocks, own, turns, units, is_symmetric, out, by_scale, gradients)
+        own, out = Own(second.values, second.slopes, self._kinds), np.empty((len(layouts), n))
+        square, units = self._square / lengths[-1] ** 2, self._units_of(lengths)
+        by_unit = np.empty((len(layouts), 0, n)) if by_unit is None else by_unit
+        layout_means(family, square, layouts, second.blocks, own, units, is_symmetric, out, by_scale, by_unit)
         return out
 
     def _units_of(self, lengths: Array) -> Array:
@@ -139,17 +150,29 @@ class Layouts(CompiledMetric):
         shape = (*a.shape[:-1], self._units, self._size)
         return np.ascontiguousarray(a.reshape(shape) / self._units_of(lengths))
 
-    def _in_blocks(self, a: Array, lengths: Array) -> Array:
-        """Return layouts in blocks, (blocks, units, size, LANES), from lane 1 on.
+    def _second(self, images: Array, lengths: Array) -> Second:
+        """Return what the kernel needs of (n, h, p) features of second layouts."""
+        blocks = self._in_blocks(images, lengths)
+        flat = blocks.reshape(-1, *blocks.shape[2:])
+        values, slopes = self._similar(flat, flat)
+        return Second(
+            blocks,
+            values.reshape(*blocks.shape[:2], *values.shape[1:]),
+            slopes.reshape(*blocks.shape[:2], *slopes.shape[1:]),
+        )
+
+    def _in_blocks(self, images: Array, lengths: Array) -> Array:
+        """Return layouts of (n, h, p) features in blocks, (h, blocks, units, size, LANES), from lane 1 on.
 
         The negatives of units come with them if those count.
         """
         from orbandit._kernels.layouts import LANES, blocks_for
 
-        lanes = np.zeros((blocks_for(len(a)) * LANES, self._units, self._size))
-        lanes[1 : 1 + len(a)] = self._layouts(a, lengths)
-        blocks = lanes.reshape(-1, LANES, self._units, self._size).transpose(0, 2, 3, 1)
-        return np.concatenate([blocks, -blocks], axis=1) if self._signed else np.ascontiguousarray(blocks)
+        n, h, _ = images.shape
+        lanes = np.zeros((h, blocks_for(n) * LANES, self._units, self._size))
+        lanes[:, 1 : 1 + n] = self._layouts(images, lengths).swapaxes(0, 1)
+        blocks = lanes.reshape(h, -1, LANES, self._units, self._size).transpose(0, 1, 3, 4, 2)
+        return np.concatenate([blocks, -blocks], axis=2) if self._signed else np.ascontiguousarray(blocks)
 
     def _similar(self, one: Array, two: Array) -> tuple[Array, Array]:
         """Return S of each lane with the same lane, (blocks, LANES), and its slopes, (blocks, kinds, LANES)."""
@@ -157,6 +180,5 @@ class Layouts(CompiledMetric):
 
         blocks, lanes = len(one), one.shape[-1]
         out, slopes = np.empty((blocks, lanes)), np.empty((blocks, len(self._own_classes), lanes))
-        for block in range(blocks):
-            paired_similarities(one[block, : self._units], two[block], self._kinds, out[block], slopes[block])
+        paired_similarities(np.ascontiguousarray(one[:, : self._units]), two, self._kinds, out, slopes)
         return out, slopes

@@ -90,7 +90,7 @@ class Fused(Radial):
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return values and gradients."""
-        return self.means_along(points[:, None], np.eye(points.shape[1])[None], b, lengths)
+        return self.means_along(points, b[:, None], lengths)
 
     def means(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means over images."""
@@ -100,9 +100,9 @@ class Fused(Radial):
         """Return the means over images, and their derivatives."""
         return self._metric.means_and_slopes(self._number, images, b, lengths, is_symmetric)
 
-    def means_along(self, images: Array, turns: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def means_along(self, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means over images, and their gradients."""
-        return self._metric.means_along(self._number, images, turns, b, lengths)
+        return self._metric.means_along(self._number, points, images, lengths)
 
 
 @final

@@ -349,9 +349,11 @@ def test_bad_input_is_refused():
         quotient_kernel(3)
 
 
-def test_prior_variances_that_are_remembered_are_those_worked_out():
+@pytest.mark.parametrize("turned", [False, True], ids=["blocks", "joint"])
+def test_what_is_remembered_is_what_is_worked_out(turned):
     """Whether an array grows, changes in place or comes back with other length scales."""
-    group = G.Joint(G.BlockPermutation(5, 2), G.Diagonal(G.Dihedral(3), 5))
+    blocks = G.BlockPermutation(5, 2)
+    group = G.Joint(blocks, G.Diagonal(G.Dihedral(3), 5)) if turned else blocks
     space = S.Ball(2) ** 5
     kernel, points = quotient_kernel(space, group), space.sample(2 * WORTH, 0)
     grown = kernel.features(points)
@@ -362,3 +364,6 @@ def test_prior_variances_that_are_remembered_are_those_worked_out():
         for lengths in (0.3 * kernel.unit, 0.5 * kernel.unit):
             fresh = quotient_kernel(space, group)
             np.testing.assert_array_equal(kernel.cross(a, features, lengths), fresh.cross(a, features, lengths))
+            found, expected = (each.along_many(points[:2], features, lengths) for each in (kernel, fresh))
+            for one, two in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, two)

@@ -29,6 +29,7 @@ import numpy as np
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import CompiledMetric
 from orbandit.agents.gaussian.euclidean import Index
+from orbandit.agents.gaussian.memory import Memory
 from orbandit.groups.blocks import BlockGroup
 
 WIDTH = 0.5
@@ -69,6 +70,7 @@ class Layouts(CompiledMetric):
         self._places = classes[: self._size]
         self._own_classes, kinds = np.unique(self._places, return_inverse=True)
         self._kinds = kinds.astype(np.int64)
+        self._memory = Memory(self._second)
         self._square = 2 * self._units * WIDTH**2 * (2 if self._signed else 1)
 
     @property
@@ -94,7 +96,7 @@ class Layouts(CompiledMetric):
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q)."""
         layouts, m, n = self._layouts(images, lengths), len(images), len(b)
-        second = self._second(b[:, None], lengths)
+        second = self._memory.of(b[:, None], lengths)
         return self._worked_out(family, layouts, second, n, lengths, is_symmetric, np.empty((0, m, n)))
 
     def means_and_slopes(
@@ -114,7 +116,7 @@ class Layouts(CompiledMetric):
         """Return means and gradients; the order of units does not matter, so that points are not sorted."""
         (m, d), n = points.shape, len(images)
         layouts = self._layouts(points[:, None, self._columns] - self._center, lengths)
-        second = self._second(images, lengths)
+        second = self._memory.of(images, lengths)
         by_unit = np.empty((m, self.width, n))
         values = self._worked_out(family, layouts, second, n, lengths, False, np.empty((0, m, n)), by_unit)
         gradients = np.zeros((m, d, n))

@@ -45,7 +45,7 @@ def blocks_for(columns: int) -> int:
 def planar(x: FloatArray, b: FloatArray, shared: FloatArray) -> None:
     """Add up kappa over all pairs of units of two places each: without room for what is in between, which takes time.
 
-    The sums of squares are those of `similar`, to the last bit.
+    The sums of squares are those of `solid`, to the last bit.
     """
     for i in range(len(x)):
         first, second = x[i, 0], x[i, 1]
@@ -53,6 +53,20 @@ def planar(x: FloatArray, b: FloatArray, shared: FloatArray) -> None:
             for lane in range(LANES):
                 one, two = first - b[j, 0, lane], second - b[j, 1, lane]
                 shared[lane] += half_power(one * one + two * two)
+
+
+@compiled
+def planar_parts(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray) -> None:
+    """Do what `planar` does, and add up kappa (u - v)^2 for each place, too."""
+    for i in range(len(x)):
+        first, second = x[i, 0], x[i, 1]
+        for j in range(len(b)):
+            for lane in range(LANES):
+                one, two = first - b[j, 0, lane], second - b[j, 1, lane]
+                bump = half_power(one * one + two * two)
+                shared[lane] += bump
+                parts[0, lane] += bump * (one * one)
+                parts[1, lane] += bump * (two * two)
 
 
 @compiled
@@ -71,76 +85,64 @@ def planar_moves(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatA
 
 
 @compiled
-def bump_at(unit: FloatArray, b: FloatArray, room: FloatArray) -> None:
-    """Write the u - v for one u, and then kappa, into the rows of `room`, one more than a unit has places."""
-    size = len(unit)
+def solid(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, moves: FloatArray) -> None:
+    """Do the same for units of any number of places, where there are rows for parts and moves."""
+    size = x.shape[1]
+    room = np.empty((size + 1, LANES))
     bumps = room[size]
-    bumps[:] = 0.0
-    for c in range(size):
-        place = unit[c]
-        for lane in range(LANES):
-            gap = place - b[c, lane]
-            room[c, lane] = gap
-            bumps[lane] += gap * gap
-    for lane in range(LANES):
-        bumps[lane] = half_power(bumps[lane])
+    for i in range(len(x)):
+        for j in range(len(b)):
+            bumps[:] = 0.0
+            for c in range(size):
+                place = x[i, c]
+                for lane in range(LANES):
+                    gap = place - b[j, c, lane]
+                    room[c, lane] = gap
+                    bumps[lane] += gap * gap
+            for lane in range(LANES):
+                bumps[lane] = half_power(bumps[lane])
+                shared[lane] += bumps[lane]
+            for c in range(len(parts)):
+                for lane in range(LANES):
+                    parts[c, lane] += bumps[lane] * (room[c, lane] * room[c, lane])
+            if len(moves) > 0:
+                for c in range(size):
+                    for lane in range(LANES):
+                        moves[i * size + c, lane] += bumps[lane] * room[c, lane]
 
 
 @compiled
-def stretch(room: FloatArray, kinds: IndexArray, parts: FloatArray) -> None:
-    """Add kappa (u - v)^2 to the part of the kind of each place."""
-    size = len(kinds)
-    for c in range(size):
-        part = parts[kinds[c]]
-        for lane in range(LANES):
-            part[lane] += room[size, lane] * (room[c, lane] * room[c, lane])
+def similar(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, moves: FloatArray) -> None:
+    """Write the S(X, Y) of a block into `shared`, and sums for their derivatives where there are rows for them.
 
-
-@compiled
-def similar(
-    x: FloatArray,
-    b: FloatArray,
-    kinds: IndexArray,
-    room: FloatArray,
-    shared: FloatArray,
-    parts: FloatArray,
-    moves: FloatArray,
-) -> None:
-    """Write the S(X, Y) of a block into `shared`, and their derivatives where there are rows for them.
-
-    Those by the logarithms of length scales go to `parts`, (kinds, LANES), and those by the units of X to `moves`,
-    (m * size, LANES).
+    For those by the logarithms of length scales, kappa (u - v)^2 for each place goes to `parts`, (size, LANES), and for
+    those by the units of X, kappa (u - v) to `moves`, (m * size, LANES).
     """
     m, size = x.shape
     shared[:] = 0.0
     parts[:] = 0.0
     moves[:] = 0.0
-    if size == 2 and len(parts) == 0:
-        if len(moves) == 0:
-            planar(x, b, shared)
-        else:
-            planar_moves(x, b, shared, moves)
+    if size != 2 or (len(parts) > 0 and len(moves) > 0):
+        solid(x, b, shared, parts, moves)
+    elif len(parts) > 0:
+        planar_parts(x, b, shared, parts)
+    elif len(moves) > 0:
+        planar_moves(x, b, shared, moves)
     else:
-        for i in range(m):
-            for j in range(len(b)):
-                bump_at(x[i], b[j], room)
-                for lane in range(LANES):
-                    shared[lane] += room[size, lane]
-                if len(parts) > 0:
-                    stretch(room, kinds, parts)
-                if len(moves) > 0:
-                    for c in range(size):
-                        for lane in range(LANES):
-                            moves[i * size + c, lane] += room[size, lane] * room[c, lane]
+        planar(x, b, shared)
     weight = 1.0 / (m * len(b))
     for lane in range(LANES):
         shared[lane] *= weight
-    for kind in range(len(parts)):
+
+
+@compiled
+def gather(parts: FloatArray, kinds: IndexArray, pairs: int, by_kind: FloatArray) -> None:
+    """Write derivatives by the logarithms of length scales, given the parts of places, of so many pairs of units."""
+    by_kind[:] = 0.0
+    for c in range(len(parts)):
+        total = by_kind[kinds[c]]
         for lane in range(LANES):
-            parts[kind, lane] *= STEEPNESS * weight
-    for p in range(len(moves)):
-        for lane in range(LANES):
-            moves[p, lane] *= -STEEPNESS * weight
+            total[lane] += (STEEPNESS / pairs) * parts[c, lane]
 
 
 @compiled
@@ -174,17 +176,18 @@ def layout_means(
     (n, m * size, k). `square` is the c^2, and the places of units have been divided by `lengths`, (size,). If values
     are symmetric, half of them are worked out, without gradients.
     """
-    n, g, size, h = len(a), a.shape[1], a.shape[3], len(b)
+    (n, g, m, size), (h, blocks, units) = a.shape, b.shape[:3]
     s, d = max(len(by_scale) - 1, 0), gradients.shape[1]
-    rows, room = np.empty((4, LANES)), np.empty((size + 1, LANES))
+    rows = np.empty((4, LANES))
     shared, q, values, slopes = rows[0], rows[1], rows[2], rows[3]
-    parts, by_unit = np.empty((s, LANES)), np.empty((d, LANES))
-    first_parts, first_by_unit = np.empty(s), np.empty(d)
-    width = b.shape[1] * LANES
-    total, scales, moves = np.empty(width), np.empty((len(by_scale), width)), np.empty((d, width))
+    parts, by_kind, by_unit = np.empty((size if s > 0 else 0, LANES)), np.empty((s, LANES)), np.empty((d, LANES))
+    first_by_kind, first_by_unit, width = np.empty(s), np.empty(d), blocks * LANES
+    total, total_slope = np.empty(width), np.empty(width)
+    scales, moves = np.empty((len(by_scale), width)), np.empty((d, width))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
         total[:] = 0.0
+        total_slope[:] = 0.0
         scales[:] = 0.0
         moves[:] = 0.0
         for pair in range(g * h):
@@ -193,10 +196,11 @@ def layout_means(
             take_in(x, turned[0])
             first = 0.0
             for block in range(blocks_for(columns)):
-                similar(x, turned[block], own.kinds, room, shared, parts, by_unit)
+                similar(x, turned[block], shared, parts, by_unit)
+                gather(parts, own.kinds, m * units, by_kind)
                 if block == 0:
                     first = shared[0]
-                    first_parts[:] = parts[:, 0]
+                    first_by_kind[:] = by_kind[:, 0]
                     first_by_unit[:] = by_unit[:, 0]
                 start = block * LANES
                 for lane in range(LANES):
@@ -204,23 +208,25 @@ def layout_means(
                 profile(family, q, LANES, values, slopes)
                 for lane in range(LANES):
                     total[start + lane] += values[lane]
+                    total_slope[start + lane] += slopes[lane]
                 for kind in range(s):
                     for lane in range(LANES):
-                        part = first_parts[kind] + own_slopes[block, kind, lane] - 2.0 * parts[kind, lane]
+                        part = first_by_kind[kind] + own_slopes[block, kind, lane] - 2.0 * by_kind[kind, lane]
                         scales[kind, start + lane] += square * part * slopes[lane]
                 if s > 0:
                     for lane in range(LANES):
                         scales[s, start + lane] -= 2.0 * q[lane] * slopes[lane]
                 for c in range(d):
-                    # Twice, since the gradient of S(X, X) is twice that by its first argument.
-                    factor, here = 2.0 * square / lengths[c % size], first_by_unit[c]
                     for lane in range(LANES):
-                        moves[c, start + lane] += factor * slopes[lane] * (here - by_unit[c, lane])
+                        moves[c, start + lane] += slopes[lane] * by_unit[c, lane]
+        for c in range(d):
+            # Twice, since the gradient of S(X, X) is twice that by its first argument.
+            factor, here = 2.0 * square * STEEPNESS / (m * units * g * h * lengths[c % size]), first_by_unit[c]
+            for col in range(columns):
+                gradients[row, c, col] = factor * (moves[c, col + 1] - here * total_slope[col + 1])
         write_mean(total, g * h, 1, columns, is_symmetric, row, out)
         for scale in range(len(by_scale)):
             write_mean(scales[scale], g * h, 1, columns, is_symmetric, row, by_scale[scale])
-        for c in range(d):
-            write_mean(moves[c], g * h, 1, columns, False, c, gradients[row])
 
 
 @compiled
@@ -231,29 +237,28 @@ def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: Fl
     """
     m, size = a.shape[1:3]
     units = b.shape[1]
-    room = np.empty((size + 1, LANES))
-    bumps, weight = room[size], 1.0 / (m * units)
+    parts, bumps, weight = np.empty((size, LANES)), np.empty(LANES), 1.0 / (m * units)
     out[:] = 0.0
-    by_kind[:] = 0.0
     for block in range(len(a)):
-        shared, parts = out[block], by_kind[block]
+        shared = out[block]
+        parts[:] = 0.0
         for i in range(m):
             for j in range(units):
                 bumps[:] = 0.0
                 for c in range(size):
                     for lane in range(LANES):
                         gap = a[block, i, c, lane] - b[block, j, c, lane]
-                        room[c, lane] = gap
                         bumps[lane] += gap * gap
                 for lane in range(LANES):
                     bumps[lane] = half_power(bumps[lane])
                     shared[lane] += bumps[lane]
-                stretch(room, kinds, parts)
+                for c in range(size):
+                    for lane in range(LANES):
+                        gap = a[block, i, c, lane] - b[block, j, c, lane]
+                        parts[c, lane] += bumps[lane] * (gap * gap)
         for lane in range(LANES):
             shared[lane] *= weight
-        for kind in range(len(parts)):
-            for lane in range(LANES):
-                parts[kind, lane] *= STEEPNESS * weight
+        gather(parts, kinds, m * units, by_kind[block])
 
 
 @compiled

@@ -119,6 +119,8 @@ class Layouts(CompiledMetric):
         second = self._memory.of(images, lengths)
         by_unit = np.empty((m, self.width, n))
         values = self._worked_out(family, layouts, second, n, lengths, False, np.empty((0, m, n)), by_unit)
+        if np.array_equal(self._columns, np.arange(d)):
+            return values, by_unit.transpose(0, 2, 1)
         gradients = np.zeros((m, d, n))
         gradients[:, self._columns] = by_unit
         return values, gradients.transpose(0, 2, 1)

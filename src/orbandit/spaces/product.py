@@ -92,6 +92,9 @@ class Product(Space):
         return np.hstack([part._sample(size, rng) for part in self._parts])
 
     def _project(self, points: Array) -> Array:
+        first = self._parts[0]
+        if all(part is first for part in self._parts):  # copies of one space, all at once
+            return first._project(points.reshape(-1, first.dim)).reshape(points.shape)
         return np.hstack([part._project(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)])
 
     def _support(self, directions: Array) -> Array:

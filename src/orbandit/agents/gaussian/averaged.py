@@ -64,7 +64,11 @@ class Averaged(QuotientKernel):
         """Return the mean over all images of one of the points: of those that are fewer, since long rows are quick."""
         if len(b) < len(a):
             return self.cross(b, a, lengths).T
-        return self._inner.means(self._each(a), b[:, : self._inner.width], lengths, is_same(a, b))
+        return self._inner.means(self._each(a), self.first(b), lengths, is_same(a, b))
+
+    def first(self, a: Array) -> Array:
+        """Return the features of the points themselves, without those of their other images."""
+        return a[:, : self._inner.width]
 
     def paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the mean over all images of the first of a pair."""
@@ -74,7 +78,7 @@ class Averaged(QuotientKernel):
 
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of values and slopes."""
-        return self._inner.means_and_slopes(self._each(a), b[:, : self._inner.width], lengths, is_same(a, b))
+        return self._inner.means_and_slopes(self._each(a), self.first(b), lengths, is_same(a, b))
 
     def diagonal(self, a: Array, lengths: Array) -> Array:
         """Return the prior variances k(x, x), (len(a),), of features a."""

@@ -86,19 +86,24 @@ class Level(QuotientKernel):
     def _diagonal(self, a: Array, lengths: Array) -> Array:
         """Return the inner prior variances; those of long arrays are remembered, and worked out for new rows only.
 
-        A model asks for those of its points and candidates again and again.
+        A model asks for those of its points and candidates again and again. Points are known by their first images,
+        which are themselves.
         """
         if len(a) < WORTH:
             return self._inner.diagonal(a, lengths)
-        values = np.empty(0)
+        values, first = np.empty(0), self._inner.first(a)
         for entry in self._known:
             features, scales, known = entry
-            if len(known) <= len(a) and np.array_equal(scales, lengths) and np.array_equal(features, a[: len(known)]):
+            if (
+                len(known) <= len(a)
+                and np.array_equal(scales, lengths)
+                and np.array_equal(features, first[: len(known)])
+            ):
                 if len(known) == len(a):
                     return known
                 values = known
                 self._known = [other for other in self._known if other is not entry]
                 break
         values = np.concatenate([values, self._inner.diagonal(a[len(values) :], lengths)])
-        self._known = [(a.copy(), lengths.copy(), values), *self._known][:KEPT]
+        self._known = [(first.copy(), lengths.copy(), values), *self._known][:KEPT]
         return values

@@ -16,9 +16,10 @@ T = TypeVar("T")
 
 @final
 class Memory(Generic[T]):
-    """Values of a function of features and scales.
+    """Values of a function of the features of images, (n, h, p), and of scales.
 
-    Arrays are compared entry by entry, since they may grow and change in place.
+    Arrays are compared entry by entry, since they may grow and change in place; but only the first of the h images, the
+    point itself, which tells what the others are.
 
     Parameters
     ----------
@@ -28,24 +29,25 @@ class Memory(Generic[T]):
     Examples
     --------
     >>> import numpy as np
-    >>> memory = Memory(lambda features, lengths: features / lengths)
-    >>> features, lengths = np.ones((100, 2)), np.array([1.0, 2.0])
-    >>> memory.of(features, lengths) is memory.of(features.copy(), lengths)
+    >>> memory = Memory(lambda images, lengths: images.sum())
+    >>> images, lengths = np.ones((100, 4, 2)), np.array([1.0, 2.0])
+    >>> memory.of(images, lengths) is memory.of(images.copy(), lengths)
     True
     """
 
     def __init__(self, work: Callable[[Array, Array], T]) -> None:
         self._work = work
-        self._known: list[tuple[Array, Array, T]] = []
+        self._known: list[tuple[int, Array, Array, T]] = []
 
-    def of(self, features: Array, lengths: Array) -> T:
+    def of(self, images: Array, lengths: Array) -> T:
         """Return the value, and work it out if it is not among those used last."""
-        if len(features) < WORTH:
-            return self._work(features, lengths)
-        for place, (known, scales, value) in enumerate(self._known):
-            if np.array_equal(scales, lengths) and np.array_equal(known, features):
+        if len(images) < WORTH:
+            return self._work(images, lengths)
+        count, first = images.shape[1], images[:, 0]
+        for place, (known_count, known, scales, value) in enumerate(self._known):
+            if known_count == count and np.array_equal(scales, lengths) and np.array_equal(known, first):
                 self._known.insert(0, self._known.pop(place))
                 return value
-        value = self._work(features, lengths)
-        self._known = [(features.copy(), lengths.copy(), value), *self._known][:KEPT]
+        value = self._work(images, lengths)
+        self._known = [(count, first.copy(), lengths.copy(), value), *self._known][:KEPT]
         return value

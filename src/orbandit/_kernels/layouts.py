@@ -70,18 +70,23 @@ def planar_parts(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatA
 
 
 @compiled
+def planar_pull(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatArray) -> None:
+    """Add up kappa over all pairs of one unit u, and kappa (u - v), too."""
+    first, second = x[0], x[1]
+    for j in range(len(b)):
+        for lane in range(LANES):
+            one, two = first - b[j, 0, lane], second - b[j, 1, lane]
+            bump = half_power(one * one + two * two)
+            shared[lane] += bump
+            moves[0, lane] += bump * one
+            moves[1, lane] += bump * two
+
+
+@compiled
 def planar_moves(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatArray) -> None:
     """Do what `planar` does, and add up kappa (u - v) for each u of X, too."""
     for i in range(len(x)):
-        first, second = x[i, 0], x[i, 1]
-        ones, twos = moves[2 * i], moves[2 * i + 1]
-        for j in range(len(b)):
-            for lane in range(LANES):
-                one, two = first - b[j, 0, lane], second - b[j, 1, lane]
-                bump = half_power(one * one + two * two)
-                shared[lane] += bump
-                ones[lane] += bump * one
-                twos[lane] += bump * two
+        planar_pull(x[i], b, shared, moves[2 * i : 2 * i + 2])
 
 
 @compiled

@@ -82,7 +82,13 @@ class Product(Space):
         return np.concatenate([part.unit_classes + first for part, first in zip(self._parts, counts, strict=False)])
 
     def _in_units(self, units: Array) -> "Product":
-        return Product(*(part._in_units(units[own]) for part, own in zip(self._parts, self._slices, strict=True)))
+        scaled: dict[tuple[int, bytes], Space] = {}  # so that copies of one space stay copies of one
+        for part, own in zip(self._parts, self._slices, strict=True):
+            key = id(part), units[own].tobytes()
+            if key not in scaled:
+                scaled[key] = part._in_units(units[own])
+        parts = zip(self._parts, self._slices, strict=True)
+        return Product(*(scaled[id(part), units[own].tobytes()] for part, own in parts))
 
     def _excess(self, points: Array) -> Array:
         excesses = [part._excess(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]

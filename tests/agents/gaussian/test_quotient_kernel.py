@@ -91,6 +91,9 @@ def test_slopes_by_length_scales(name, family):
         np.testing.assert_allclose(slopes[scale], difference / (2 * h), atol=1e-6)
     own = kernel.cross_and_slopes(a, a, lengths)[1]
     assert np.isfinite(own).all()
+    paired = kernel.paired_and_slopes(a[:5], b, lengths)
+    np.testing.assert_allclose(paired[0], values[:5].diagonal(), atol=1e-12)
+    np.testing.assert_allclose(paired[1], slopes[:, :5].diagonal(axis1=1, axis2=2), atol=1e-10)
 
 
 @every_group

@@ -21,7 +21,7 @@ from orbandit.agents.gaussian.base import QuotientKernel, is_same, side_by_side
 from orbandit.agents.gaussian.euclidean import Index
 
 TOGETHER = 8
-"""Points whose prior variances are worked out at once: a few rows more are quicker than a few calls more."""
+"""Points whose prior variances get gradients at once: a few rows more are quicker than a few calls more."""
 
 
 @final
@@ -73,8 +73,14 @@ class Averaged(QuotientKernel):
     def paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the mean over all images of the first of a pair."""
         h, p = len(self._elements), self._inner.width
-        values = self._inner.paired(a.reshape(-1, p), np.repeat(b[:, :p], h, axis=0), lengths)
+        values = self._inner.paired(a.reshape(-1, p), np.repeat(self.first(b), h, axis=0), lengths)
         return np.asarray(values.reshape(-1, h).mean(axis=1))
+
+    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the means of values and slopes over all images of the first of a pair."""
+        h, p = len(self._elements), self._inner.width
+        values, slopes = self._inner.paired_and_slopes(a.reshape(-1, p), np.repeat(self.first(b), h, axis=0), lengths)
+        return values.reshape(-1, h).mean(axis=1), slopes.reshape(len(lengths), -1, h).mean(axis=2)
 
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of values and slopes."""
@@ -86,12 +92,7 @@ class Averaged(QuotientKernel):
 
     def diagonal_and_slopes(self, a: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of the kernel of each point with its own images, and their slopes."""
-        values, slopes = np.empty(len(a)), np.empty((len(lengths), len(a)))
-        for start in range(0, len(a), TOGETHER):
-            some = slice(start, min(start + TOGETHER, len(a)))
-            pairs, by_scale = self.cross_and_slopes(a[some], a[some], lengths)
-            values[some], slopes[:, some] = pairs.diagonal(), by_scale.diagonal(axis1=1, axis2=2)
-        return values, slopes
+        return self.paired_and_slopes(a, a, lengths)
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means over all images of the second points, of values and gradients."""
@@ -164,6 +165,12 @@ class Times(QuotientKernel):
         """Multiply the parts' values."""
         parts = zip(self._parts, self._slices, strict=True)
         return reduce(np.multiply, [part.paired(a[:, own], b[:, own], lengths) for part, own in parts])
+
+    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Multiply the parts' values, and apply the product rule."""
+        parts = zip(self._parts, self._slices, strict=True)
+        pairs = [part.paired_and_slopes(a[:, own], b[:, own], lengths) for part, own in parts]
+        return reduce(lambda one, two: (one[0] * two[0], one[1] * two[0] + one[0] * two[1]), pairs)
 
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Multiply the parts' values, and apply the product rule."""

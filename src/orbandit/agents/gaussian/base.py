@@ -70,6 +70,10 @@ class QuotientKernel(ABC):
         """Return the kernel of the i-th with the i-th features, (len(a),)."""
 
     @abstractmethod
+    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return `paired`, and its derivatives by the logarithm of each length scale, (n_scales, len(a))."""
+
+    @abstractmethod
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `cross`, and its derivatives by the logarithm of each length scale, (n_scales, len(a), len(b))."""
 
@@ -150,6 +154,10 @@ class Metric(ABC):
     @abstractmethod
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q of the i-th with the i-th features, (len(a),)."""
+
+    @abstractmethod
+    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return `squared_paired`, and its derivatives by the logarithm of each length scale, (n_scales, len(a))."""
 
     @abstractmethod
     def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:

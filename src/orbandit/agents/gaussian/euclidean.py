@@ -49,6 +49,12 @@ class Euclidean(CompiledMetric):
         """Return the squared distances of pairs."""
         return np.asarray((a - b) ** 2 @ self._weights(lengths))
 
+    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the squared distances of pairs, and their slopes."""
+        terms, slopes = (a - b) ** 2 * self._weights(lengths), np.zeros((len(lengths), len(a)))
+        slopes[: self._exponents.shape[1]] = -(terms @ self._exponents).T
+        return terms.sum(axis=1), slopes
+
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q); as sums of squared differences, without cancellation."""
         (m, _, p), n = images.shape, len(b)

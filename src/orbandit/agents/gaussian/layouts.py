@@ -88,10 +88,19 @@ class Layouts(CompiledMetric):
 
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q of the i-th with the i-th."""
+        return self.squared_paired_and_slopes(a, b, lengths)[0]
+
+    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q of the i-th with the i-th, and its slopes; it is proportional to reach^-2."""
         one, two = (self._in_blocks(features[:, None], lengths)[0] for features in (a, b))
-        own, other, shared = (self._similar(*pair)[0] for pair in ((one, one), (two, two), (one, two)))
-        apart = np.maximum(own + other - 2 * shared, 0.0).reshape(-1)[1 : 1 + len(a)]
-        return np.asarray(self._square / lengths[-1] ** 2 * apart)
+        own, other, shared = (self._similar(*pair) for pair in ((one, one), (two, two), (one, two)))
+        square, lanes = self._square / lengths[-1] ** 2, slice(1, 1 + len(a))
+        q = square * np.maximum(own[0] + other[0] - 2 * shared[0], 0.0).reshape(-1)[lanes]
+        by_kind = square * (own[1] + other[1] - 2 * shared[1])
+        slopes = np.zeros((len(lengths), len(a)))
+        slopes[self._own_classes] = by_kind.swapaxes(0, 1).reshape(len(self._own_classes), -1)[:, lanes]
+        slopes[-1] = -2 * q
+        return q, slopes
 
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q)."""

@@ -62,6 +62,15 @@ class Level(QuotientKernel):
         own = self._diagonal(a, lengths) * self._diagonal(b, lengths)
         return np.asarray(self._inner.paired(a, b, lengths) / np.sqrt(own))
 
+    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return values and slopes by the quotient rule."""
+        values, slopes = self._inner.paired_and_slopes(a, b, lengths)
+        own, own_slopes = self._inner.diagonal_and_slopes(a, lengths)
+        others, other_slopes = self._inner.diagonal_and_slopes(b, lengths)
+        roots = np.sqrt(own * others)
+        values = values / roots
+        return values, slopes / roots - 0.5 * values * (own_slopes / own + other_slopes / others)
+
     def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return values and slopes by the quotient rule."""
         values, slopes = self._inner.cross_and_slopes(a, b, lengths)

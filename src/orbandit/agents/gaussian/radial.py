@@ -44,6 +44,12 @@ class Radial(QuotientKernel):
         """Return the family's value at each squared distance."""
         return self._family.value(self._metric.squared_paired(a, b, lengths))
 
+    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return `paired` and its derivatives by the chain rule."""
+        q, slopes = self._metric.squared_paired_and_slopes(a, b, lengths)
+        values, by_q = self._family.both(q)
+        return values, slopes * by_q
+
 
 @final
 class Chained(Radial):
@@ -131,6 +137,11 @@ class Sum(Metric):
         """Add up the parts' squared distances."""
         parts = zip(self._parts, self._slices, strict=True)
         return np.asarray(sum(part.squared_paired(a[:, own], b[:, own], lengths) for part, own in parts))
+
+    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Add up the parts' squared distances and slopes."""
+        parts = zip(self._parts, self._slices, strict=True)
+        return _added([part.squared_paired_and_slopes(a[:, own], b[:, own], lengths) for part, own in parts])
 
     def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Add up the parts' squared distances and slopes."""

@@ -5,7 +5,7 @@ import pytest
 
 import naive
 import orbandit as ob
-from orbandit._kernels.assignment import block_distances
+from orbandit._kernels.assignment import block_assignments, block_distances
 from orbandit._kernels.chamber import LANES, fold_into_chamber
 from orbandit._kernels.cones import nonnegative_weights, onto_cone, onto_polytope
 from orbandit._kernels.images import image_distances, images_of
@@ -48,6 +48,12 @@ def test_block_distances(blocks, size, signed, compiled):
     expected = [[naive.block_distance(x, y, signed) for y in b] for x in a]
     np.testing.assert_allclose(out, expected, atol=1e-12)
     assert out[1, 1] == 0.0
+    columns, signs = np.empty((4, blocks), dtype=np.int64), np.empty((4, blocks))
+    pick(block_assignments, compiled)(a, b[1], signed, columns, signs)
+    images = signs[:, :, None] * np.take_along_axis(a, columns[:, :, None], axis=1)
+    np.testing.assert_array_equal(np.sort(columns, axis=1), np.tile(np.arange(blocks), (4, 1)))
+    np.testing.assert_allclose(np.linalg.norm(images - b[1], axis=(1, 2)), out[:, 1], atol=1e-12)
+    np.testing.assert_array_equal(images[1], b[1])
 
 
 @both

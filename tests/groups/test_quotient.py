@@ -44,6 +44,32 @@ def test_distance_vanishes_on_orbits_and_ignores_the_representative(name):
 
 
 @pytest.mark.parametrize("name", GROUPS)
+def test_aligned_points_are_images_at_the_orbit_distance(name):
+    group = GROUPS[name]()
+    points, targets = delicate_points(group, 12, seed=8), delicate_points(group, 5, seed=9)
+    targets[0] = group.act(group.random(1, 0)[0], points[3])
+    for target in targets:
+        aligned = group.align(points, target)
+        np.testing.assert_allclose(
+            np.linalg.norm(aligned - target, axis=1), group.distance(points, target), rtol=1e-9, atol=1e-9
+        )
+        assert group.distance(points, aligned).diagonal().max() < 1e-9
+    np.testing.assert_array_equal(group.align(points[3], target), aligned[3])
+    assert group.align(np.empty((0, group.dim)), target).shape == (0, group.dim)
+
+
+def test_points_of_any_size_are_aligned_and_others_refused():
+    group = G.BlockPermutation(3, 2)
+    points, target = np.random.default_rng(0).standard_normal((2, 40, 6))
+    for scale in (1e-300, 1e300):
+        np.testing.assert_allclose(
+            group.align(scale * points, scale * target[0]) / scale, group.align(points, target[0])
+        )
+    with pytest.raises(ob.errors.InputError, match="`target` must have shape"):
+        group.align(points, target[0, :3])
+
+
+@pytest.mark.parametrize("name", GROUPS)
 def test_distance_obeys_the_triangle_inequality(name):
     group = GROUPS[name]()
     points = delicate_points(group, 24, seed=7)

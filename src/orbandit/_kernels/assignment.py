@@ -13,28 +13,54 @@ def block_distances(a: FloatArray, b: FloatArray, signed: bool, out: FloatArray)
     `a` is (m, blocks, size), `b` is (k, blocks, size). The cost of a pair of blocks is ||u - v||^2, or
     min(||u - v||^2, ||u + v||^2) if `signed`.
     """
-    K, size = a.shape[1], a.shape[2]
+    K = a.shape[1]
     cost = np.empty((K, K))
     column_price, slack = np.empty(K), np.empty(K)
     row_of, column_of, previous = np.empty(K, np.int64), np.empty(K, np.int64), np.empty(K, np.int64)
     reached = np.empty(K, np.bool_)
     for p in range(a.shape[0]):
         for q in range(b.shape[0]):
-            for i in range(K):
-                for j in range(K):
-                    same, flipped = 0.0, 0.0
-                    for k in range(size):
-                        difference = a[p, i, k] - b[q, j, k]
-                        same += difference * difference
-                        if signed:
-                            total = a[p, i, k] + b[q, j, k]
-                            flipped += total * total
-                    cost[i, j] = min(same, flipped) if signed else same
+            block_costs(a[p], b[q], signed, cost)
             assign(cost, column_price, slack, row_of, column_of, previous, reached)
             least = 0.0
             for i in range(K):
                 least += cost[i, column_of[i]]
             out[p, q] = np.sqrt(least)
+
+
+@compiled
+def block_costs(x: FloatArray, y: FloatArray, signed: bool, cost: FloatArray) -> None:
+    """Write the costs of all pairs of a block of x, (blocks, size), with one of y."""
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            same, flipped = 0.0, 0.0
+            for k in range(x.shape[1]):
+                difference, total = x[i, k] - y[j, k], x[i, k] + y[j, k]
+                same += difference * difference
+                flipped += total * total
+            cost[i, j] = min(same, flipped) if signed else same
+
+
+@compiled
+def block_assignments(a: FloatArray, target: FloatArray, signed: bool, columns: IndexArray, signs: FloatArray) -> None:
+    """Write which block of each of (m, blocks, size) points goes to which of the target's, and with which sign.
+
+    Block columns[p, i] of point p, times signs[p, i], is the one for block i of the target, (blocks, size), at the
+    least sum of squared distances.
+    """
+    K = a.shape[1]
+    cost = np.empty((K, K))
+    column_price, slack = np.empty(K), np.empty(K)
+    row_of, previous = np.empty(K, np.int64), np.empty(K, np.int64)
+    reached = np.empty(K, np.bool_)
+    for p in range(a.shape[0]):
+        block_costs(target, a[p], signed, cost)
+        assign(cost, column_price, slack, row_of, columns[p], previous, reached)
+        for i in range(K):
+            product = 0.0
+            for k in range(a.shape[2]):
+                product += target[i, k] * a[p, columns[p, i], k]
+            signs[p, i] = -1.0 if signed and product < 0.0 else 1.0
 
 
 @compiled

@@ -45,6 +45,9 @@ LIMIT = 100_000
 MAX_LISTED = 2**24
 """Most numbers of the matrices that a group lists on its own account, and of its generators in an agent."""
 
+MAX_AT_ONCE = 2**22
+"""About how many numbers the matrices have that align some points at a time."""
+
 
 class Group(Recipe, ABC):
     """A group of isometries of R^dim that fix a centre.
@@ -248,6 +251,34 @@ class Group(Recipe, ABC):
         flat = left_single or right_single
         return distances.ravel() if flat else distances
 
+    def align(self, points: npt.ArrayLike, target: npt.ArrayLike) -> Array:
+        """Return the image of each point that is nearest to a target, at the orbit distance from it.
+
+        Of images that are equally near, any may be returned.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+        target : (dim,) array
+
+        Returns
+        -------
+        (m, dim) or (dim,) array
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> ob.groups.BlockPermutation(2, 2).align([0.9, 0.1, 0.2, 0.8], [0.0, 1.0, 1.0, 0.0])
+        array([0.2, 0.8, 0.9, 0.1])
+        """
+        batch, single = as_points(points, self.dim)
+        offsets, goal = batch - self._center, as_point(target, self.dim, "target") - self._center
+        size, step = max(safe_scale(offsets), safe_scale(goal)), max(1, MAX_AT_ONCE // self.dim**2)
+        chunks = [offsets[start : start + step] for start in range(0, len(offsets), step)]
+        images = [np.einsum("mij,mj->mi", self._aligning(chunk / size, goal / size), chunk) for chunk in chunks]
+        aligned = np.concatenate([np.empty((0, self.dim)), *images]) + self._center
+        return np.asarray(aligned[0] if single else aligned)
+
     def random(self, size: int, rng: RandomLike) -> Array:
         """Draw `size` independent elements, uniform on the group: (size, dim, dim) matrices of at most 2^29 numbers."""
         size = as_count(size, "size", minimum=0)
@@ -359,10 +390,11 @@ class Group(Recipe, ABC):
         fixing: Array = elements[np.abs(elements @ point - point).max(axis=1) <= tolerance]
         return fixing
 
-    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
-        """Return an element that carries the source to the target, which lies on its orbit."""
+    def _aligning(self, points: Array, target: Array) -> Array:
+        """Return for each point the element that brings it nearest to the target, (m, dim, dim)."""
         elements = self.elements()
-        return np.asarray(elements[np.abs(elements @ source - target).max(axis=1).argmin()])
+        scores = points @ (target @ elements).T  # ||g x - y||^2 is least where <g x, y> is largest
+        return np.asarray(elements[scores.argmax(axis=1)])
 
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
         return close_points(point, self.generators, tolerance, limit)

@@ -99,15 +99,15 @@ class BlockGroup(Blockwise):
         check_limit(order, limit, f"the elements that fix {shown(point)}")
         return self._spread(close_matrices(np.array(fixing).reshape(-1, self._blocks, self._blocks), limit))
 
-    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
-        left = list(range(self._blocks))
-        rows = np.zeros((self._blocks, self._blocks))
-        old, new = (p.reshape(self._blocks, self._size) for p in (source, target))
-        for i in range(self._blocks):
-            gaps = [min(np.abs(new[i] - s * old[j]).max() for s in (1, -1 if self._signed else 1)) for j in left]
-            j = left.pop(int(np.argmin(gaps)))
-            rows[i, j] = self._sign(new[i], old[j], max(tolerance, min(gaps))) or 1.0
-        return np.asarray(self._spread(rows[None])[0])
+    def _aligning(self, points: Array, target: Array) -> Array:
+        from orbandit._kernels.assignment import block_assignments
+
+        m, places = len(points), np.arange(self._blocks)
+        columns, signs = np.empty((m, self._blocks), dtype=np.int64), np.empty((m, self._blocks))
+        block_assignments(self._split(points), self._split(target[None])[0], self._signed, columns, signs)
+        rows = np.zeros((m, self._blocks, self._blocks))
+        rows[np.arange(m)[:, None], places, columns] = signs
+        return self._spread(rows)
 
     def _sign(self, block: Array, other: Array, tolerance: float) -> float:
         """Return the sign with which the other block equals the block, or 0 for none."""

@@ -92,9 +92,9 @@ class Diagonal(Group):
         inner = self._inner._stabilizer(point[self._places], tolerance, limit)
         return inner[:, self._back][:, :, self._back]
 
-    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
-        inner = self._inner._carrier(source[self._places], target[self._places], tolerance)
-        return inner[np.ix_(self._back, self._back)]
+    def _aligning(self, points: Array, target: Array) -> Array:
+        inner = self._inner._aligning(points[:, self._places], target[self._places])
+        return np.asarray(inner[:, self._back][:, :, self._back])
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         return on_copies(self._part._random(size, rng), self._copies)

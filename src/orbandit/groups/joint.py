@@ -150,13 +150,13 @@ class Joint(Group):
         inner = self._a._stabilizer(point, tolerance, limit)
         back = self._a._distance((self._cosets @ point), point[None])[:, 0] <= tolerance
         check_limit(len(inner) * int(back.sum()), limit, f"the elements of {shown(self)} that fix this point")
-        carriers = [self._a._carrier(h @ point, point, tolerance) @ h for h in self._cosets[back]]
-        return np.asarray(inner[:, None] @ np.array(carriers)).reshape(-1, self.dim, self.dim)
+        carriers = self._a._aligning(self._cosets[back] @ point, point) @ self._cosets[back]
+        return np.asarray(inner[:, None] @ carriers).reshape(-1, self.dim, self.dim)
 
-    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
-        gaps = self._a._distance(self._cosets @ source, target[None])[:, 0]
-        h = self._cosets[gaps.argmin()]
-        return np.asarray(self._a._carrier(h @ source, target, tolerance) @ h)
+    def _aligning(self, points: Array, target: Array) -> Array:
+        gaps = np.array([self._a._distance(points @ h.T, target[None])[:, 0] for h in self._cosets])
+        turns = self._cosets[gaps.argmin(axis=0)]
+        return self._a._aligning(np.einsum("mij,mj->mi", turns, points), target) @ turns
 
     @cached_property
     def _anchor(self) -> Array | None:

@@ -108,10 +108,10 @@ class Orthogonal(Blockwise):
         orthogonal_distances(self._split(self._fold(a / size)), self._split(self._fold(b / size)), distances)
         return size * distances
 
-    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
-        old, new = (p.reshape(self._blocks, self._size) for p in (source, target))
-        U, _, Vt = np.linalg.svd(new @ old.T)
-        return np.asarray(self._spread((U @ Vt)[None])[0])
+    def _aligning(self, points: Array, target: Array) -> Array:
+        # Orthogonal Procrustes (Schönemann 1966).
+        U, _, Vt = np.linalg.svd(self._split(target[None])[0] @ np.swapaxes(self._split(points), 1, 2))
+        return self._spread(U @ Vt)
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         # The Q of a Gaussian matrix is uniform once the diagonal of R is made positive (Mezzadri 2007).

@@ -83,12 +83,11 @@ class Product(Group):
         check_limit(math.prod(map(len, fixing)), limit, f"the elements of {shown(self)} that fix this point")
         return self._combine(fixing)
 
-    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
-        carriers = [
-            part._carrier(source[own], target[own], tolerance)[None]
-            for part, own in zip(self._parts, self._slices, strict=True)
-        ]
-        return np.asarray(self._combine(carriers)[0])
+    def _aligning(self, points: Array, target: Array) -> Array:
+        matrices = np.zeros((len(points), self.dim, self.dim))
+        for part, own in zip(self._parts, self._slices, strict=True):
+            matrices[:, own, own] = part._aligning(points[:, own], target[own])
+        return matrices
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         matrices = np.zeros((size, self.dim, self.dim))

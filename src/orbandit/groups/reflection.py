@@ -67,9 +67,10 @@ class ReflectionGroup(Group):
         check_limit(_order(self.simple_roots[on_wall], limit), limit, f"the elements that fix {shown(point)}")
         return close_matrices(w.T @ self.generators[on_wall] @ w, limit)
 
-    def _carrier(self, source: Array, target: Array, tolerance: float) -> Array:
-        there, back = self._folding_elements(np.array([source, target]))
-        return np.asarray(back.T @ there)
+    def _aligning(self, points: Array, target: Array) -> Array:
+        # Into the chamber, where a point is at the orbit distance from the target's fold, and then as that unfolds.
+        (back,) = self._folding_elements(target[None])
+        return np.asarray(back.T @ self._folding_elements(points))
 
     def _folding_elements(self, points: Array) -> Array:
         """Return for each point an element that carries it into the chamber, (m, dim, dim)."""

@@ -221,6 +221,5 @@ def folding_elements(group: Group, offsets: Array) -> Array:
         case ReflectionGroup():
             return group._folding_elements(offsets)
         case _:
-            folded = group._fold(offsets)
-            pairs = zip(offsets, folded, strict=True)
-            return np.array([group._carrier(x, y, 1e-9) for x, y in pairs]).reshape(-1, *eye.shape)
+            pairs = zip(offsets, group._fold(offsets), strict=True)
+            return np.array([group._aligning(x[None], y)[0] for x, y in pairs]).reshape(-1, *eye.shape)

@@ -28,13 +28,13 @@ from orbandit.agents.gaussian.acquisition import (
     settled,
     spread_out,
 )
-from orbandit.agents.gaussian.fit import LITTLE, Data, Parameters, Prior, fit
+from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothesis
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
-from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
+from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, thinned
-from orbandit.agents.gaussian.warp import PLAIN, Warp, warped_about
+from orbandit.agents.gaussian.warp import PLAIN, warped_about
 from orbandit.agents.spatial import SpatialAgent, point_of
-from orbandit.groups import Group
+from orbandit.groups import Group, Trivial
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
@@ -59,6 +59,8 @@ HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
 """The same if the Lipschitz constant is known, in units of what the mean needs to cross the range of rewards."""
 STRENGTHS, WARPED = (1.0,), 10
 """Of warps that are tried besides none where the best is the goal, from so many distinct points on."""
+ALIGNED = 20
+"""From so many distinct points on the plain kernel in aligned coordinates is tried, too, where the best is the goal."""
 FAMILY = {"regret": "matern32", "best": "matern52"}
 """Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
@@ -157,9 +159,10 @@ class OrbitGP(SpatialAgent):
         self._is_binary, self._fits, self._due = True, 0, FIRST_FIT
         dim = space.dim
         none = np.empty(0)
-        features = self._kernel.features(np.empty((0, dim)))
-        start = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
-        self._model = self._made(start, 0.5, Rewards(np.empty((0, dim)), features, none, none, none), np.empty((2, 0)))
+        self._start = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
+        self._reference: Array | None = None
+        unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
+        self._model = self._made(Hypothesis(self._kernel, self._start, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
 
     def _configure(
@@ -213,7 +216,7 @@ class OrbitGP(SpatialAgent):
         inside = self._inside(point)
         if not self._model.size:
             return math.nan
-        mean, _ = self._model.at(self._kernel.features(inside[None]))
+        mean, _ = self._model.at(self._model.features(inside[None]))
         return float(self._unscaled(np.clip(self._model.warp.undone(mean[0]), 0.0, 1.0)))
 
     def _choose(self) -> int:
@@ -225,7 +228,7 @@ class OrbitGP(SpatialAgent):
 
     def _nearest(self, point: Any) -> int:
         """Return the row of a point, or that of a new one."""
-        return self._model.place(self._kernel.features(self._inside(point)[None])[0])[0]
+        return self._model.place(self._model.features(self._inside(point)[None])[0])[0]
 
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same whenever the same is known."""
@@ -256,11 +259,11 @@ class OrbitGP(SpatialAgent):
 
     def _pretend(self, point: Array) -> None:
         if self._fantasy is not None:
-            self._fantasy.add(point, self._kernel.features(point[None])[0], None)
+            self._fantasy.add(point, self._fantasy.features(point[None])[0], None)
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         inside = self._inside(point)
-        feature = self._kernel.features(inside[None])[0]
+        feature = self._model.features(inside[None])[0]
         self._fantasy = None
         self._is_binary = self._is_binary and value in (0.0, 1.0)
         if self._model.size >= MOST and self._model.place(feature)[0] == self._model.size:
@@ -294,13 +297,13 @@ class OrbitGP(SpatialAgent):
         """Take up the new horizon: only the weight of the deviation changes."""
 
     def _fit(self, rounds: int) -> None:
-        """Fit the parameters, and choose other candidates."""
+        """Fit the parameters of a few hypotheses, take the likeliest, and choose other candidates."""
         self._due = max(rounds + 1, math.ceil(GROWTH * rounds))
         self._fits += 1
         model = self._model
         if self._is_binary and not self._is_learning and self._noise is None:
-            kept = Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0)
-            self._model = self._made(kept, 0.5, model.rewards, model.expected)
+            kept = Hypothesis(self._kernel, Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0), 0.5)
+            self._model = self._made(kept, model.rewards, model.expected)
             return
         rewards, rows = model.rewards, np.arange(model.size, dtype=np.intp)
         if model.size > FITTED:
@@ -313,28 +316,38 @@ class OrbitGP(SpatialAgent):
                 bernoulli(*model.expected[:, rows]),
                 prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT),
             )
+        starts = [self._start._replace(noise=self._start.noise or FIRST_NOISE)]
+        fresh = [prior.lengths] if rounds < 100 else []
         warps = [PLAIN]
         if self._is_for_best and not self._is_binary and len(rows) >= WARPED:
             warps += [warped_about(rewards.means, strength) for strength in STRENGTHS]
-        fits = []
-        for warp in warps:
-            slopes = warp.slopes(rewards.means)
-            data = Data(rewards.features, rewards.counts, warp.of(rewards.means), rewards.scatter * slopes**2)
-            starts = [model.parameters._replace(noise=model.parameters.noise or FIRST_NOISE)]
-            if rounds < 100:
-                fresh = max(data.variance, prior.least, LITTLE) / 2
-                starts.append(Parameters(fresh, prior.lengths, data.variance / 10 + LITTLE))
-            found = fit(self._kernel, data, prior, starts, noise)
-            fits.append((found.loss - float(rewards.counts @ np.log(slopes)), found.parameters, data.center, warp))
-        _, parameters, center, warp = min(fits, key=lambda each: each[0])
-        self._model = self._made(parameters, center, model.rewards, model.expected, warp)
+        tried = [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]
+        best = min(tried, key=lambda each: each.loss)
+        self._start, self._reference = best.parameters, None
+        if self._is_for_best and not self._is_binary and len(rows) >= ALIGNED and self._can_align:
+            reference = model.rewards.points[int(model.means.argmax())].copy()
+            aligned = self._aligned_to(reference)
+            plain = Prior(RELATIVE_LENGTH * aligned.widths, LENGTH_DOUBT)
+            other = hypothesis(aligned, rewards, best.warp, plain, [], [aligned.widths], noise)
+            if other.loss < best.loss:
+                best, self._reference = other, reference
+        self._model = self._made(best, model.rewards, model.expected)
+
+    @property
+    def _can_align(self) -> bool:
+        """Whether aligned coordinates are other than folds, which reflection groups have."""
+        return self._group is not None and self._group.order > 1 and not self._group.is_reflection
+
+    def _aligned_to(self, reference: Array) -> QuotientKernel:
+        group = Trivial(self._space.dim) if self._group is None else self._group
+        return aligned_kernel(self._space, group, self._family, reference)
 
     def _thin(self) -> None:
         """Merge points, since there are too many."""
         model = self._model
         rewards, rows = thinned(model.rewards, self._gaps(), int(THINNED * MOST))
-        center, expected = model.posterior.center, model.expected[:, rows]
-        self._model = self._made(model.parameters, center, rewards, expected, model.warp)
+        same = Hypothesis(model.kernel, model.parameters, model.posterior.center, model.warp)
+        self._model = self._made(same, rewards, model.expected[:, rows])
 
     def _gaps(self) -> Array:
         """Return the variances of the differences of the mean between points."""
@@ -342,19 +355,19 @@ class OrbitGP(SpatialAgent):
         own = known.diagonal()
         return np.asarray(own[:, None] + own - 2 * known)
 
-    def _made(
-        self, parameters: Parameters, center: float, rewards: Rewards, expected: Array, warp: Warp = PLAIN
-    ) -> Model:
+    def _made(self, of: Hypothesis, rewards: Rewards, expected: Array) -> Model:
         """Return a model with the candidates of this fit."""
+        parameters, kernel = of.parameters, of.kernel
         if self._noise is not None:
             parameters = parameters._replace(noise=(self._noise / self._span) ** 2)
-        return Model(self._kernel, parameters, center, self._pool(), rewards, expected, warp)
+        seen = rewards.seen_by(kernel.features(rewards.points))
+        return Model(kernel, parameters, of.center, self._pool(kernel), seen, expected, of.warp)
 
-    def _pool(self) -> Candidates:
+    def _pool(self, kernel: QuotientKernel) -> Candidates:
         """Return candidates, others after each fit."""
         rng = np.random.default_rng([self._salt, self._fits])
         points = spread_out(self._space, self._group, self._candidates, rng)
-        return Candidates(points, self._kernel.features(points))
+        return Candidates(points, kernel.features(points))
 
     def _prepare(self) -> None:
         self._choose()
@@ -383,7 +396,10 @@ class OrbitGP(SpatialAgent):
             "is_scaled": self._is_scaled,
         }
         state = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
-        return settings, state, {**self._model.arrays(), "asked": self._asked_points(), **asks}
+        reference = np.empty((0, self._space.dim)) if self._reference is None else self._reference[None]
+        start = np.array([self._start.signal, self._start.noise, *self._start.lengths])
+        known = {**self._model.arrays(), "reference": reference, "start": start}
+        return settings, state, {**known, "asked": self._asked_points(), **asks}
 
     def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=MAX_COUNT)
@@ -393,7 +409,30 @@ class OrbitGP(SpatialAgent):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
         self._set_asks(arrays, self._asked_keys(arrays), 1)
-        points = arrays["points"]
+        self._check_inside(arrays["points"])
+        self._reference = self._loaded_reference(arrays)
+        kernel = self._kernel if self._reference is None else self._aligned_to(self._reference)
+        self._model = Model.restored(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
+        self._start = self._loaded_start(arrays)
+
+    def _check_inside(self, points: Array) -> None:
         if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space._tolerance)).all():
             raise ValueError("points outside the space")
-        self._model = Model.restored(self._kernel, self._pool(), self._kernel.features(points), arrays)
+
+    def _loaded_reference(self, arrays: Arrays) -> Array | None:
+        """Return what coordinates were aligned to, if they were; 0.1.0 never did."""
+        reference = arrays.get("reference", np.empty((0, self._space.dim)))
+        self._check_inside(reference)
+        if len(reference) > self._can_align:
+            raise ValueError(f"{len(reference)} points to align to")
+        return reference[0] if len(reference) else None
+
+    def _loaded_start(self, arrays: Arrays) -> Parameters:
+        """Return the last parameters of the quotient's kernel; 0.1.0 had no others than its model's."""
+        if "start" not in arrays:
+            return self._model.parameters
+        start = arrays["start"]
+        proper = start.shape == (2 + self._kernel.n_scales,) and start.dtype == np.float64
+        if not proper or not np.isfinite(start).all() or start[1] < 0 or not (np.delete(start, 1) > 0).all():
+            raise ValueError(f"a start of shape {start.shape} and type {start.dtype}, or no positive numbers")
+        return Parameters(float(start[0]), start[2:], float(start[1]))

@@ -156,7 +156,7 @@ class Joint(Group):
     def _aligning(self, points: Array, target: Array) -> Array:
         gaps = np.array([self._a._distance(points @ h.T, target[None])[:, 0] for h in self._cosets])
         turns = self._cosets[gaps.argmin(axis=0)]
-        return self._a._aligning(np.einsum("mij,mj->mi", turns, points), target) @ turns
+        return np.asarray(self._a._aligning(np.einsum("mij,mj->mi", turns, points), target) @ turns)
 
     @cached_property
     def _anchor(self) -> Array | None:

@@ -1,4 +1,4 @@
-"""Squared distances of features that are functions of the point: folds, and the invariants of Orthogonal.
+"""Squared distances of features that are functions of the point: folds, aligned images, invariants of Orthogonal.
 
 A feature f_j is measured in a length made of the length scales, w_j = prod_c lengths_c^(-e_jc) with e_j1 + ... = 2:
 
@@ -146,6 +146,35 @@ class Folded(Euclidean):
         if np.array_equal(folded, offsets):  # as on an ascent within the domain
             return folded, None
         return folded, folding_elements(self._group, offsets)
+
+
+@final
+class Aligned(Euclidean):
+    """The distance of the images nearest to a reference point: the plain one, in coordinates aligned to that.
+
+    Near the reference it is the orbit distance. Farther away it is no less, and has jumps where two images are equally
+    near; there the images of one point may count as different. For reflection groups it is `Folded`.
+
+    Parameters
+    ----------
+    group : Group
+        It acts about its centre.
+    reference : (dim,) array
+        What points are aligned to.
+    classes : (dim,) array of int
+        The length scale of each coordinate.
+    """
+
+    def __init__(self, group: Group, reference: Array, classes: Index) -> None:
+        super().__init__(np.arange(group.dim), group.center, 2 * np.eye(classes.max() + 1)[classes])
+        self._group, self._reference = group, reference - group.center
+
+    def _image(self, offsets: Array) -> Array:
+        return self._image_and_jacobians(offsets)[0]
+
+    def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array]:
+        elements = self._group._aligning(offsets, self._reference)
+        return np.einsum("mij,mj->mi", elements, offsets), elements
 
 
 @final

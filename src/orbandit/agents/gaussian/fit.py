@@ -12,6 +12,7 @@ of points about their centre b (plus what scatters within points):
     s ~ V / 2, give or take a factor exp(1.5);   noise ~ V / 100,000, give or take exp(4);   lengths as `Prior` says.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -20,6 +21,8 @@ import scipy.optimize
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import QuotientKernel
+from orbandit.agents.gaussian.thinning import Rewards
+from orbandit.agents.gaussian.warp import PLAIN, Warp
 
 SIGNAL, SIGNAL_DOUBT = 0.5, 1.5
 """Centre of the prior of s over V, and its deviation in logarithms."""
@@ -48,6 +51,16 @@ class Fit(NamedTuple):
 
     parameters: Parameters
     loss: float
+
+
+class Hypothesis(NamedTuple):
+    """A model of rewards: kernel, parameters, the centre of the constant, the warp, and the loss of all that."""
+
+    kernel: QuotientKernel
+    parameters: Parameters
+    center: float
+    warp: Warp = PLAIN
+    loss: float = np.inf
 
 
 class Prior(NamedTuple):
@@ -125,6 +138,36 @@ def fit(kernel: QuotientKernel, data: Data, prior: Prior, starts: list[Parameter
         if result.fun < found.loss:
             found = Fit(task.unpacked(result.x), float(result.fun))
     return found
+
+
+def hypothesis(
+    kernel: QuotientKernel,
+    rewards: Rewards,
+    warp: Warp,
+    prior: Prior,
+    starts: Sequence[Parameters],
+    fresh: Sequence[Array],
+    noise: Array | None = None,
+) -> Hypothesis:
+    """Return a model with its best parameters, whose loss can be compared with those of other kernels and warps.
+
+    Parameters
+    ----------
+    kernel, rewards, warp, prior, noise
+        What is fitted to what; `noise` as for `fit`.
+    starts : sequence of Parameters
+        Where the search begins.
+    fresh : sequence of (n_scales,) arrays
+        Lengths where it begins besides, with signal and noise as the rewards suggest.
+    """
+    slopes = warp.slopes(rewards.means)
+    features = kernel.features(rewards.points)
+    data = Data(features, rewards.counts, warp.of(rewards.means), rewards.scatter * slopes**2)
+    signal = max(data.variance, prior.least, LITTLE) / 2
+    anew = [Parameters(signal, lengths, data.variance / 10 + LITTLE) for lengths in fresh]
+    found = fit(kernel, data, prior, [*starts, *anew], noise)
+    loss = found.loss - float(rewards.counts @ np.log(slopes))  # of rewards, not of warped ones
+    return Hypothesis(kernel, found.parameters, data.center, warp, loss)
 
 
 @final

@@ -71,7 +71,7 @@ class Model:
         expected: Array,
         warp: Warp = PLAIN,
     ) -> None:
-        self._kernel, self.parameters, self.pool = kernel, parameters, pool
+        self.kernel, self.parameters, self.pool = kernel, parameters, pool
         self.rewards, self.warp = rewards, warp
         self.posterior = Posterior(center, parameters.signal)
         self._room = np.empty((0, len(pool.points)))
@@ -91,7 +91,7 @@ class Model:
     @property
     def shortest(self) -> float:
         """The shortest length scale; a reach is none."""
-        return float(self.parameters.lengths[: len(self._kernel.widths)].min())
+        return float(self.parameters.lengths[: len(self.kernel.widths)].min())
 
     @property
     def expected(self) -> Array:
@@ -161,7 +161,7 @@ class Model:
 
     def features(self, points: Array) -> Array:
         """Return what the kernel sees of points."""
-        return self._kernel.features(points)
+        return self.kernel.features(points)
 
     def at(self, features: Array) -> tuple[Array, Array]:
         """Return mean and variance of the function at points."""
@@ -176,7 +176,7 @@ class Model:
         if not self.size:
             flat = np.zeros_like(points)
             return np.full(len(points), self.posterior.center), np.full(len(points), signal + spread), flat, flat
-        values, slopes = self._kernel.along_many(points, self.rewards.features, lengths)
+        values, slopes = self.kernel.along_many(points, self.rewards.features, lengths)
         cross = signal * values + spread
         solutions = self.posterior.solve(cross)
         weights = self.posterior.weights
@@ -199,7 +199,7 @@ class Model:
     def copy(self) -> "Model":
         """Return another that learns on its own."""
         other = object.__new__(Model)
-        other._kernel, other.parameters, other.pool, other.warp = self._kernel, self.parameters, self.pool, self.warp
+        other.kernel, other.parameters, other.pool, other.warp = self.kernel, self.parameters, self.pool, self.warp
         other.rewards, other.posterior = self.rewards.copy(), self.posterior.copy()
         other._room = self._room.copy()
         other._pool_prior = self._pool_prior
@@ -252,7 +252,7 @@ class Model:
         return model
 
     def _covariances(self, a: Array, b: Array) -> Array:
-        return np.asarray(self.parameters.signal * self._kernel.cross(a, b, self.parameters.lengths))
+        return np.asarray(self.parameters.signal * self.kernel.cross(a, b, self.parameters.lengths))
 
     def _noise(self, means: Array, variances: Array) -> Array:
         """Return the variance of one observation where such means are expected."""

@@ -27,7 +27,7 @@ import numpy as np
 from orbandit._checks import Array, shown
 from orbandit.agents.gaussian.averaged import Averaged, Times
 from orbandit.agents.gaussian.base import Metric, QuotientKernel
-from orbandit.agents.gaussian.euclidean import Folded, Gram, Index
+from orbandit.agents.gaussian.euclidean import Aligned, Folded, Gram, Index
 from orbandit.agents.gaussian.families import Family, family_named
 from orbandit.agents.gaussian.layouts import Layouts
 from orbandit.agents.gaussian.level import Level
@@ -40,7 +40,7 @@ from orbandit.groups.closure import generic_point
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
-__all__ = ["MOST", "QuotientKernel", "quotient_kernel"]
+__all__ = ["MOST", "QuotientKernel", "aligned_kernel", "quotient_kernel"]
 
 MOST = 128
 """Most elements that a kernel is averaged over: each value costs as much as that many."""
@@ -93,6 +93,27 @@ def quotient_kernel(space: Space, group: Group | None = None, family: str = "mat
     classes = scale_classes(group.generators)
     setting = _Setting(group, classes, _widths(space, classes), profile)
     return _as_kernel(_part(group, np.arange(group.dim), setting), setting)
+
+
+def aligned_kernel(space: Space, group: Group, family: str, reference: Array) -> QuotientKernel:
+    """Return the plain kernel in coordinates aligned to a reference point, see `Aligned`.
+
+    It knows the group as well as the search without a group does: not at all but for the images that it has aligned.
+    Where what is known of a layout says little of others that are far from all images of the best one, it may be the
+    likelier model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> space, group = ob.spaces.Box(0, 1, dim=4), ob.groups.BlockPermutation(2, 2)
+    >>> kernel = aligned_kernel(space, group, "matern52", np.array([0.1, 0.2, 0.8, 0.9]))
+    >>> kernel.features(np.array([[0.9, 0.8, 0.2, 0.1], [0.2, 0.1, 0.9, 0.8]]))
+    array([[0.2, 0.1, 0.9, 0.8],
+           [0.2, 0.1, 0.9, 0.8]])
+    """
+    classes = scale_classes(group.generators)
+    return radial(_widths(space, classes), Aligned(group, reference, classes), family_named(family))
 
 
 def _widths(space: Space, classes: Index) -> Array:

@@ -68,6 +68,10 @@ class Rewards:
         stats[1] += before / stats[0]
         stats[2] += before * (value - stats[1])
 
+    def seen_by(self, features: Array) -> "Rewards":
+        """Return the same rewards with the features that another kernel sees."""
+        return Rewards(self.points, features, self.counts, self.means, self.scatter)
+
     def copy(self) -> "Rewards":
         """Return another with the same rewards."""
         return Rewards(self.points, self.features, self.counts, self.means, self.scatter)

@@ -236,6 +236,42 @@ def test_a_long_tail_is_drawn_in_for_the_best_and_estimates_are_of_rewards_as_th
     np.testing.assert_array_equal(other.ask(), agent.ask())
 
 
+UNITS, PLACES = G.BlockPermutation(5, 2), np.array([0.1, 0.2, 0.9, 0.1, 0.5, 0.5, 0.2, 0.9, 0.8, 0.7])
+
+
+def near_the_places(x):
+    """How near a layout is to one that nothing fixes: a function of the orbit distance."""
+    return 1.0 - UNITS.distance(x, PLACES) ** 2 / 2
+
+
+def on_hills(x):
+    """A sum over units: one layout tells of others that share units with it."""
+    return 0.5 + 0.2 * np.sin(9 * x.reshape(len(x), 5, 2)).prod(axis=2).sum(axis=1)
+
+
+@pytest.mark.parametrize(("mean", "is_aligned"), [(near_the_places, True), (on_hills, False)])
+@pytest.mark.parametrize("goal", ["regret", "best"])
+def test_the_likelihood_decides_between_multisets_and_aligned_coordinates(mean, is_aligned, goal, tmp_path):
+    space = S.Box(0.0, 1.0, dim=10)
+    agent = orbit_gp.OrbitGP(space, UNITS, horizon=200, goal=goal, reward_range=(-2.0, 3.0), seed=0)
+    rng = np.random.default_rng(0)
+    around = space.project(PLACES + 0.2 * rng.standard_normal((60, 10)))
+    points = UNITS.act(UNITS.random(80, rng), np.concatenate([around, space.sample(20, rng)]), paired=True)
+    agent.tell_batch(points, mean(points) + 0.01 * rng.standard_normal(80))
+    assert (agent._reference is not None) == (is_aligned and goal == "best")
+    moved = UNITS.act(UNITS.random(1, 1)[0], points[:9])
+    np.testing.assert_allclose([agent.estimate(x) for x in points[:9]], [agent.estimate(x) for x in moved], atol=1e-9)
+    agent.save(tmp_path / "agent")
+    loaded = orbit_gp.OrbitGP.load(tmp_path / "agent")
+    for _ in range(20):
+        point, same = agent.ask(), loaded.ask()
+        np.testing.assert_array_equal(point, same)
+        value = float(mean(point[None])[0])
+        agent.tell(point, value)
+        loaded.tell(same, value)
+    np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+
+
 def test_maximize_is_for_the_best():
     def run(agent):
         rng = np.random.default_rng(0)

@@ -335,8 +335,8 @@ class OrbitGP(SpatialAgent):
 
     @property
     def _can_align(self) -> bool:
-        """Whether aligned coordinates are other than folds, which reflection groups have."""
-        return self._group is not None and self._group.order > 1 and not self._group.is_reflection
+        """Whether there are aligned coordinates, and others than the folds that reflection groups have."""
+        return self._group is not None and 1 < self._group.order < math.inf and not self._group.is_reflection
 
     def _aligned_to(self, reference: Array) -> QuotientKernel:
         group = Trivial(self._space.dim) if self._group is None else self._group

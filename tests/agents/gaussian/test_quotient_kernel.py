@@ -11,7 +11,7 @@ import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
 from orbandit.agents.gaussian.level import WORTH, Level
-from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, quotient_kernel
+from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.groups.units import scale_classes
 
 G, S = ob.groups, ob.spaces
@@ -113,6 +113,26 @@ def test_gradients_by_the_point(name, family):
     np.testing.assert_allclose(gradient, gradients[1], atol=1e-9)
     at_itself = kernel.along(points[0], kernel.features(points[:1]), lengths)
     assert np.isfinite(at_itself[1]).all()
+
+
+@pytest.mark.parametrize("name", cases.FINITE | cases.LARGE)
+def test_aligned_coordinates(name):
+    group = GROUPS[name]()
+    space = S.Ball(group.dim, radius=1.5, center=group.center)
+    reference, points = space.sample(1, 1)[0], space.sample(9, 2)
+    kernel = aligned_kernel(space, group, "matern52", reference)
+    lengths, features = 0.5 * kernel.unit, kernel.features(points)
+    gaps = np.linalg.norm(features + group.center - reference, axis=1)
+    np.testing.assert_allclose(gaps, group.distance(points, reference), atol=1e-9)
+    for element in group.random(3, 3):  # away from points with two nearest images
+        np.testing.assert_allclose(kernel.features(group.act(element, points)), features, atol=1e-9)
+    values, gradients = kernel.along_many(points[:3], features, lengths)
+    whole = kernel.cross(features, features, lengths)
+    assert np.linalg.eigvalsh(whole).min() > -1e-12
+    np.testing.assert_allclose(values, whole[:3], atol=1e-12)
+    for axis, step in enumerate(1e-6 * np.eye(group.dim)):
+        high, low = (kernel.cross(kernel.features(points[:3] + side * step), features, lengths) for side in (1, -1))
+        np.testing.assert_allclose(gradients[:, :, axis], (high - low) / 2e-6, atol=1e-5)
 
 
 @every_group

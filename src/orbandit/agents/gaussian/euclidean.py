@@ -158,7 +158,7 @@ class Aligned(Euclidean):
     Parameters
     ----------
     group : Group
-        It acts about its centre.
+        Finite: what brings a point nearest to the reference is then the same nearby. It acts about its centre.
     reference : (dim,) array
         What points are aligned to.
     classes : (dim,) array of int

@@ -95,7 +95,7 @@ class OrbitGP(SpatialAgent):
         The weight of the deviation in a bound: more looks further around. By default 2 for rewards that are ends of the
         range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
         sqrt(2 log(n / 1350)) once that is more, for the horizon n. If the goal is the best, and rewards are not ends of
-        the range, it is 1; 3 if that promises to gain less than half the noise, and 9 if that does, too.
+        the range, it is 1; 3 if that promises to gain less than the noise's deviation, and 9 if that does, too.
     candidates : int
         How many points fill the space, from the best of which the choice is refined; from 8 to 100,000.
 

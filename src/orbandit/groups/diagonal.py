@@ -62,6 +62,11 @@ class Diagonal(Group):
         super().__init__(center)
 
     @property
+    def copies(self) -> int:
+        """Number of blocks."""
+        return self._copies
+
+    @property
     def order(self) -> int | float:
         """The part's order."""
         return self._part.order

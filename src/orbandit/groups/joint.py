@@ -95,6 +95,11 @@ class Joint(Group):
         super().__init__(_common_fixed_point(a, b))
 
     @property
+    def parts(self) -> tuple[Group, Group]:
+        """The two groups."""
+        return self._a, self._b
+
+    @property
     def order(self) -> int | float:
         """The order of a times the number of cosets, counted."""
         return self._a.order * len(self._cosets)

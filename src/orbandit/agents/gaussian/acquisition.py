@@ -4,20 +4,23 @@
     best        the same with the first beta of LADDER that promises to gain enough, beyond the best mean known
     thompson    draw a function from the posterior, at candidates near the best bounds, and play its largest value
 
-A bound is maximised from the best of the pool of candidates, of the points observed and of random steps from the best
-of these, by spectral projected gradients (Birgin, Martinez, Raydan 2000), which need no more of a space than its
-projection. All starts move at once. A point observed before is played again if its bound is as good, nearly.
+A bound is maximised from the best of the pool of candidates, of the points observed, and of random steps and moves of
+single units from the best of these, by spectral projected gradients (Birgin, Martinez, Raydan 2000), which need no
+more of a space than its projection. All starts move at once. A point observed before is played again if its bound is as
+good, nearly.
 """
 
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Model
+from orbandit.agents.gaussian.moves import steps_from, unit_moves, units_of
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
 
@@ -30,7 +33,7 @@ LADDER = 1.0, 3.0, 9.0
 """Weights where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
 where the variance is largest, and a small one settles for the first good place. The last is for a model that is sure,
 and may be wrong."""
-GAIN_NOISE, GAIN_SPREAD = 0.5, 0.003
+GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
 """What is enough to gain: so many deviations of the noise, and so much of what the best point is above the median."""
 CAUTION = 0.5
 """Deviations taken off the mean of a point to be recommended."""
@@ -43,7 +46,7 @@ CALM = 1350.0
 STARTS = 3
 """Ascents at a time."""
 NEARBY = 24
-"""Random steps from the best points."""
+"""Random steps from the best points, half of them moves of one unit."""
 ASCENT = 10
 """Steps of an ascent."""
 ENOUGH = 1e-4
@@ -82,18 +85,39 @@ def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Gene
     return points if group is None else group.fold(points)
 
 
+class Scouts(NamedTuple):
+    """Points near the best ones, with their means and variances."""
+
+    points: Array
+    means: Array
+    variances: Array
+
+
+def scouts_of(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Scouts:
+    """Return random steps and moves of units from the best points, and steps from the best candidates."""
+    rows = model.means + beta * np.sqrt(model.variances)
+    first = np.argpartition(-(model.pool_means + beta * np.sqrt(model.pool_variances)), 1)[:2]
+    leaders = model.rewards.points[[int(rows.argmax()), int(model.means.argmax())]]
+    around, units = np.concatenate([leaders, model.pool.points[first]]), units_of(group, space.dim)
+    steps = steps_from(around, space, model.shortest, NEARBY // 2, rng)
+    moves = unit_moves(leaders, space, units, model.pool.points, model.shortest, NEARBY // 2, rng)
+    points = np.concatenate([steps, moves])
+    return Scouts(points, *model.at(model.features(points)))
+
+
 def best_look(model: Model, space: Space, group: Group | None, rng: np.random.Generator) -> Array:
     """Return where to look for the best: near what is known to be good, or farther where that is exhausted."""
-    look = best_bound(model, space, group, LADDER[0], rng)
     if not model.size:
-        return look
+        return best_bound(model, space, group, LADDER[0], rng)
+    scouts = scouts_of(model, space, group, LADDER[0], rng)
+    look = best_bound(model, space, group, LADDER[0], rng, scouts)
     told = model.posterior.means
     enough = GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * float(told.max() - np.median(told))
     for beta, farther in pairwise(LADDER):
         mean, variance = model.at(model.features(look[None]))
         if mean[0] + beta * math.sqrt(variance[0]) - model.means.max() >= max(enough):
             break
-        look = best_bound(model, space, group, farther, rng)
+        look = best_bound(model, space, group, farther, rng, scouts)
     return look
 
 
@@ -116,13 +140,23 @@ def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]
     return bounds
 
 
-def best_bound(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
-    """Return the point with the largest bound found."""
+def best_bound(
+    model: Model,
+    space: Space,
+    group: Group | None,
+    beta: float,
+    rng: np.random.Generator,
+    scouts: Scouts | None = None,
+) -> Array:
+    """Return the point with the largest bound found; scouts may be those of another weight."""
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
     if not model.size:
         return np.asarray(model.pool.points[int(pool.argmax())])
     rows = model.means + beta * np.sqrt(model.variances)
-    starts = _starts(model, space, pool, rows, beta, rng)
+    scouts = scouts_of(model, space, group, beta, rng) if scouts is None else scouts
+    first = model.pool.points[np.argpartition(-pool, 1)[:2]]
+    best = np.argpartition(-(scouts.means + beta * np.sqrt(scouts.variances)), STARTS - 2)[: STARTS - 2]
+    starts = np.concatenate([first, scouts.points[best]])
     enough = ENOUGH * beta * math.sqrt(float(model.variances.max()))
     tops, heights = ascend(_bounds(model, beta), space, starts, model.shortest / 16, ASCENT, enough)
     top, row = int(heights.argmax()), int(rows.argmax())
@@ -140,7 +174,7 @@ def best_draw(model: Model, space: Space, group: Group | None, beta: float, rng:
     order = np.argsort(-np.concatenate([pool, rows]), kind="stable")[: DRAWN - 2 * NEARBY]
     chosen = points[order]
     if model.size:
-        near = _nearby(model, space, chosen[:4], 2 * NEARBY, rng)
+        near = steps_from(chosen[:4], space, model.shortest, 2 * NEARBY, rng)
         chosen = np.concatenate([chosen, near if group is None else group.fold(near)])
     means, covariances = model.joint(model.features(chosen))
     covariances.flat[:: len(means) + 1] += 1e-9 * covariances.diagonal().mean()
@@ -172,12 +206,13 @@ def ascend(
     steps : int
         How many to take.
     enough : float
-        Stop when no start gains more than this in a step.
+        A start that gains no more than this in a step stops.
     """
-    points = starts
-    heights, slopes = bounds(points)
-    norms = np.linalg.norm(slopes, axis=1)
-    strides = stride / np.maximum(norms, 1e-300)
+    ends = starts.copy()
+    tops, slopes = bounds(ends)
+    strides = stride / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)
+    going = np.arange(len(ends))
+    points, heights = ends, tops
     for _ in range(steps):
         trials = space._project(points + strides[:, None] * slopes)
         moves = trials - points
@@ -192,26 +227,12 @@ def ascend(
         slopes = np.where(good[:, None], new_slopes, slopes)
         gains = np.where(good, new_heights - heights, rises)
         heights = np.where(good, new_heights, heights)
-        if not (gains > enough).any():
+        ends[going], tops[going] = points, heights
+        on = gains > enough
+        if not on.any():
             break
-    return points, heights
-
-
-def _starts(model: Model, space: Space, pool: Array, rows: Array, beta: float, rng: np.random.Generator) -> Array:
-    """Return the best candidates, and the best of random steps from the best points."""
-    first = np.argpartition(-pool, 1)[:2]
-    leader = model.rewards.points[[int(rows.argmax()), int(model.means.argmax())]]
-    near = _nearby(model, space, np.concatenate([leader, model.pool.points[first]]), NEARBY, rng)
-    means, variances = model.at(model.features(near))
-    best = np.argpartition(-(means + beta * np.sqrt(variances)), STARTS - 2)[: STARTS - 2]
-    return np.concatenate([model.pool.points[first], near[best]])
-
-
-def _nearby(model: Model, space: Space, around: Array, size: int, rng: np.random.Generator) -> Array:
-    """Return points at random steps, from a length scale to a hundredth of it, from the points given in turn."""
-    reach = model.shortest * 10 ** -rng.uniform(0, 2, size)
-    steps = rng.standard_normal((size, space.dim)) / math.sqrt(space.dim)
-    return space.project(np.resize(around, (size, space.dim)) + reach[:, None] * steps)
+        going, points, heights, slopes, strides = going[on], points[on], heights[on], slopes[on], strides[on]
+    return ends, tops
 
 
 def _golden(dim: int) -> float:

@@ -1,0 +1,99 @@
+"""Steps from good points: all coordinates a little, or one unit anywhere.
+
+Units are what a group exchanges: a turbine, a machine, a level. Most of a layout is kept where only one of them moves,
+so that a step may be long and still lead to a good layout. Without such a group a unit is a coordinate.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit.groups import Diagonal, Group, Joint, Product
+from orbandit.groups.blockwise import Blockwise
+from orbandit.spaces import Space
+
+Index = npt.NDArray[np.intp]
+
+SHORTEST, LONGEST = 0.01, 1.0
+"""Of steps of all coordinates, in length scales."""
+FARTHEST = 2.0
+"""The longest step of one unit, in length scales; the shortest is SHORTEST, too."""
+
+
+def units_of(group: Group | None, dim: int) -> list[Index]:
+    """Return the coordinates of each unit.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> turbines = ob.groups.BlockPermutation(2, 2)
+    >>> units_of(ob.groups.Product(turbines, ob.groups.Symmetric(2)), 6)
+    [array([0, 1]), array([2, 3]), array([4]), array([5])]
+    >>> units_of(ob.groups.Diagonal(ob.groups.Dihedral(5), 2), 4)
+    [array([0, 1]), array([2, 3])]
+    """
+    match group:
+        case Blockwise():
+            return list(np.arange(dim).reshape(group.blocks, group.size))
+        case Diagonal():
+            return list(np.arange(dim).reshape(group.copies, -1))
+        case Joint():
+            return min(units_of(group.parts[0], dim), units_of(group.parts[1], dim), key=len)
+        case Product():
+            starts = np.cumsum([0, *(part.dim for part in group.parts)])
+            parts = zip(starts, group.parts, strict=False)
+            return [start + unit for start, part in parts for unit in units_of(part, part.dim)]
+        case _:
+            return list(np.arange(dim)[:, None])
+
+
+def steps_from(around: Array, space: Space, length: float, size: int, rng: np.random.Generator) -> Array:
+    """Return points at random steps from the points given in turn, a length scale long down to a hundredth of it."""
+    reach = length * _log_uniform(SHORTEST, LONGEST, size, rng)
+    steps = rng.standard_normal((size, space.dim)) / math.sqrt(space.dim)
+    return space.project(np.resize(around, (size, space.dim)) + reach[:, None] * steps)
+
+
+def unit_moves(
+    around: Array,
+    space: Space,
+    units: list[Index],
+    elsewhere: Array,
+    length: float,
+    size: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Return points in which one unit has moved: in turn by a step, and to where it is in a point from elsewhere.
+
+    Parameters
+    ----------
+    around : (k, dim) array
+        Where to begin, in turn.
+    space : Space
+        What to stay in.
+    units : list of arrays of int
+        The coordinates of each unit.
+    elsewhere : (n, dim) array
+        Points that fill the space.
+    length : float
+        The length scale that steps are measured in.
+    size : int
+        How many.
+    rng : Generator
+    """
+    points = np.resize(around, (size, space.dim))
+    chosen, others = rng.integers(len(units), size=size), rng.integers(len(elsewhere), size=size)
+    reach = length * _log_uniform(SHORTEST, FARTHEST, size, rng)
+    for i, (point, unit) in enumerate(zip(points, chosen, strict=True)):
+        own = units[unit]
+        if i // len(around) % 2:
+            point[own] = elsewhere[others[i], own]
+        else:
+            point[own] += reach[i] * rng.standard_normal(len(own))
+    return space.project(points)
+
+
+def _log_uniform(low: float, high: float, size: int, rng: np.random.Generator) -> Array:
+    return np.asarray(np.exp(rng.uniform(math.log(low), math.log(high), size)))

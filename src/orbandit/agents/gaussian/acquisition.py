@@ -46,7 +46,8 @@ CALM = 1350.0
 STARTS = 3
 """Ascents at a time."""
 NEARBY = 24
-"""Random steps from the best points, half of them moves of one unit."""
+"""Random steps from the best points; half of them are moves of one unit if there is a group. Without one, moves of
+one coordinate were worse."""
 ASCENT = 10
 """Steps of an ascent."""
 ENOUGH = 1e-4
@@ -94,14 +95,17 @@ class Scouts(NamedTuple):
 
 
 def scouts_of(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Scouts:
-    """Return random steps and moves of units from the best points, and steps from the best candidates."""
+    """Return random steps from the best points and candidates, and moves of units if a group exchanges them."""
     rows = model.means + beta * np.sqrt(model.variances)
     first = np.argpartition(-(model.pool_means + beta * np.sqrt(model.pool_variances)), 1)[:2]
     leaders = model.rewards.points[[int(rows.argmax()), int(model.means.argmax())]]
-    around, units = np.concatenate([leaders, model.pool.points[first]]), units_of(group, space.dim)
-    steps = steps_from(around, space, model.shortest, NEARBY // 2, rng)
-    moves = unit_moves(leaders, space, units, model.pool.points, model.shortest, NEARBY // 2, rng)
-    points = np.concatenate([steps, moves])
+    around = np.concatenate([leaders, model.pool.points[first]])
+    if group is None:
+        points = steps_from(around, space, model.shortest, NEARBY, rng)
+    else:
+        units, each = units_of(group), NEARBY // 2
+        moves = unit_moves(leaders, space, units, model.pool.points, model.shortest, each, rng)
+        points = np.concatenate([steps_from(around, space, model.shortest, each, rng), moves])
     return Scouts(points, *model.at(model.features(points)))
 
 

@@ -24,6 +24,11 @@ SHOWN = {  # what each example must print
         "measurements: 1.5",
     ],
     "dictionary_learning.py": ["the best two atoms explain 83.9% of the patches", "ratio: 0.", "picture: "],
+    "eight_turbines.py": [
+        "best layout known: 0.962",
+        "  with the group      without it\n        100     0 ",
+        "picture: ",
+    ],
     "identical_machines.py": ["reward 0.489; all equal: 0.370", "ratio: 0.", "picture: "],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],
     "matrix_factorization.py": ["O(2):", "blind:", "1.00 of blind", "picture: "],
@@ -145,6 +150,7 @@ def test_examples_run(path, capsys, monkeypatch, tmp_path):
     if path.name in LONG:  # half of the rounds show what is to be shown
         monkeypatch.setattr(ob, "simulate", shorter)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [os.fspath(path)])  # and none of the arguments of the tests
     runpy.run_path(os.fspath(path), run_name="__main__")
     printed = capsys.readouterr().out
     for line in SHOWN[path.name]:

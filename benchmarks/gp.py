@@ -1,8 +1,8 @@
 """OrbitGP: regret and speed against kernels averaged over orbits, CMA-ES, TPE and OrbitTree, with a group and without.
 
 Run as `python benchmarks/gp.py` or, for one part, `python benchmarks/gp.py cones`, with fewer seeds than usual by
-`--seeds=3`. The parts are brown, stuck, landscapes, cones, longcones, speed, applications and crossover. It needs the
-extra `bench` and, with all seeds, some three hours of one core.
+`--seeds=3`, and without rivals by `--ours`. The parts are brown, stuck, steps, landscapes, cones, longcones,
+speed, applications and crossover. It needs the extra `bench` and, with all seeds, some three hours of one core.
 Run it with OMP_NUM_THREADS=1, as the figures were measured: matrices are small, and threads get in each other's way.
 
 Seeds are 0, 1, 2, ... throughout: a seed gives the agent's randomness and the noise and, in `brown` and `landscapes`,
@@ -30,6 +30,7 @@ A, G, P, S = ob.agents, ob.groups, ob.problems, ob.spaces
 PEAKS = {2: [0.15, 0.7], 3: [0.2, 0.5, 0.8], 4: [0.1, 0.35, 0.6, 0.9]}
 BEST_PEERS = {1000: {2: 115, 3: 161, 4: 232}, 10_000: {2: 1014, 3: 1238, 4: 1820}}
 """Regret on the cones of the best of HCT, VHCT and CMA-ES."""
+OURS = "--ours"
 STEP_LIMIT = 3.0
 """Seconds that a step of a peer may take, for the peer to be run."""
 
@@ -50,6 +51,7 @@ def main() -> None:
     parts: dict[str, Callable[[], None]] = {
         "brown": brown,
         "stuck": stuck,
+        "steps": steps,
         "landscapes": landscapes,
         "cones": cones,
         "longcones": longcones,
@@ -65,6 +67,11 @@ def up_to(many: int) -> range:
     """Return so many seeds, or as many as `--seeds=3`, say, allows: to try a part out."""
     allowed = [int(word.removeprefix("--seeds=")) for word in sys.argv if word.startswith("--seeds=")]
     return range(min([many, *allowed]))
+
+
+def asked_for(kinds: dict[str, Maker]) -> dict[str, Maker]:
+    """Return all kinds of agents, or only OrbitGP if that is asked for: others do not change."""
+    return {title: maker for title, maker in kinds.items() if OURS not in sys.argv or title.startswith("OrbitGP")}
 
 
 def play(agent: Any, problem: P.Problem, rounds: int, seed: int, deviation: float | None = None) -> Run:
@@ -221,12 +228,14 @@ def landscapes() -> None:
         space = S.Box(-1.0, 1.0, dim=group.dim)
         kinds = {"OrbitGP": ours(), "OrbitGP, no group": ours(use_group=False), "CMA-ES": peer(CmaEs), "TPE": peer(Tpe)}
         print(name)
-        for title, maker in kinds.items():
+        for title, maker in asked_for(kinds).items():
             runs = []
             for seed in up_to(10):
                 problem = kind(space, group, seed=seed)
                 runs.append(play(maker(problem, rounds, seed, deviation), problem, rounds, seed, deviation))
             row(title, runs)
+        if OURS in sys.argv:
+            continue
         step = step_apart(group)
         print(f"  orbit-averaged kernel, BoTorch: a step at n = 100 {step.words}", flush=True)
         if not step.seconds <= STEP_LIMIT:
@@ -303,6 +312,34 @@ def speed() -> None:
     report("memory of OrbitGP beyond those, MB", peak - before, "under 200")
 
 
+def steps() -> None:
+    """Print the time of a step of `goal="best"` at n = 300 under groups of exchangeable units."""
+    square, turbines = S.Box(-1.0, 1.0, dim=32), G.BlockPermutation(8, 2)
+    settings: list[tuple[str, Any, Any, str]] = [
+        ("no group, 32-D", square, None, ""),
+        ("BlockPermutation(16, 2)", square, G.BlockPermutation(16, 2), "at most 15"),
+        ("Joint, 8 turbines", S.Ball(2) ** 8, G.Joint(turbines, G.Diagonal(G.Dihedral(16), 8)), "at most 60"),
+    ]
+    for name, space, group, aim in settings:
+        agent, rng = A.OrbitGP(space, group, horizon=400, goal="best", seed=0), np.random.default_rng(0)
+        points = space.sample(290, rng)
+        agent.tell_batch(points, [apart(point) for point in points])
+        each = []
+        for _ in range(40):
+            start = time.perf_counter()
+            point = agent.ask()
+            agent.tell(point, float(np.clip(apart(point) + 0.005 * rng.standard_normal(), 0.0, 1.0)))
+            each.append(time.perf_counter() - start)
+        report(f"{name}, n = 300: milliseconds of a step in the median", 1e3 * median(each), aim)
+
+
+def apart(layout: Array) -> float:
+    """Return how far planar units are from each other: the mean of exp(-d / 2) over pairs, taken from 1."""
+    units = layout.reshape(-1, 2)
+    first, second = np.triu_indices(len(units), 1)
+    return float(1 - np.exp(-np.linalg.norm(units[first] - units[second], axis=1) / 2).mean())
+
+
 def steps_after(group: Any, size: int, steps: int) -> list[float]:
     """Return the seconds of each ask and tell after so many random points."""
     problem, points, rewards = hundred(G.Symmetric(6), size)
@@ -349,7 +386,7 @@ def applications() -> None:
             "CMA-ES, its mean": peer(CmaEs),
             "TPE, its best trial": peer(Tpe),
         }
-        for title, maker in kinds.items():
+        for title, maker in asked_for(kinds).items():
             runs = [play(maker(problem, rounds, seed, None), problem, rounds, seed) for seed in up_to(8)]
             found = entry(problem.optimum - run.simple for run in runs)
             cumulative = entry(run.regret[-1] for run in runs)

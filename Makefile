@@ -38,6 +38,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/alternatives.py
 	$(BIN)/python benchmarks/experiments.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/gp.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/acquisition.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/integrations.py
 	$(BIN)/python benchmarks/studies.py
 	$(BIN)/python benchmarks/units.py --quick --rivals group plain

@@ -166,23 +166,24 @@ def test_what_another_version_of_a_kernel_saved_is_worked_out_anew():
 )
 def test_the_initial_design_samples_the_space_whatever_the_group(space, group):
     """Uniform points, folded after drawing: without the group the same points, not extremes of the quotient."""
-    size = 2 * (space.intrinsic_dim + 1)
-    plain, folded = (orbit_gp.OrbitGP(space, g, horizon=1000, candidates=32, seed=3) for g in (None, group))
+    size, best = 2 * (space.intrinsic_dim + 1), partial(orbit_gp.OrbitGP, goal="best")
+    plain, folded = (best(space, g, horizon=1000, candidates=32, seed=3) for g in (None, group))
     points = plain.ask_batch(size)
     np.testing.assert_allclose(folded.ask_batch(size), group.fold(points), atol=1e-12)
-    many = np.concatenate(
-        [orbit_gp.OrbitGP(space, horizon=1000, candidates=8, seed=s).ask_batch(size) for s in range(40)]
-    )
+    many = np.concatenate([best(space, horizon=1000, candidates=8, seed=s).ask_batch(size) for s in range(40)])
     sample = space.sample(4000, 0)
     error = sample.std(axis=0) / math.sqrt(len(many))
     assert (np.abs(many.mean(axis=0) - sample.mean(axis=0)) < 4.5 * error).all()
     np.testing.assert_allclose(many.std(axis=0), sample.std(axis=0), rtol=0.25)
 
 
-@pytest.mark.parametrize(("dim", "horizon", "expected"), [(1, 1000, 4), (6, 1000, 14), (40, 100, 25), (3, 10, 2)])
-def test_the_initial_design_grows_with_the_dimension_and_respects_small_budgets(dim, horizon, expected):
-    agent = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=dim), horizon=horizon, candidates=8, seed=0)
-    told = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=dim), horizon=horizon, candidates=8, seed=0)
+@pytest.mark.parametrize(
+    ("dim", "horizon", "goal", "expected"),
+    [(1, 1000, "best", 4), (6, 1000, "best", 14), (6, 1000, "regret", 7), (40, 100, "best", 25), (3, 10, "regret", 2)],
+)
+def test_the_initial_design_grows_with_the_dimension_and_respects_small_budgets(dim, horizon, goal, expected):
+    space = S.Box(0.0, 1.0, dim=dim)
+    agent, told = (orbit_gp.OrbitGP(space, horizon=horizon, goal=goal, candidates=8, seed=0) for _ in range(2))
     for number in range(expected):
         point = agent.ask()
         np.testing.assert_array_equal(point, told._designed(number))  # told or pending, it is the next one

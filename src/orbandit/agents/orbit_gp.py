@@ -101,8 +101,8 @@ class OrbitGP(SpatialAgent):
 
     Notes
     -----
-    The first 2 (d + 1) points, or a quarter of the horizon if that is less, are uniform on the space, and then folded.
-    Rewards told before take their place.
+    The first d + 1 points, 2 (d + 1) if the goal is the best, or a quarter of the horizon if that is less, are uniform
+    on the space, and then folded. Rewards told before take their place.
 
     If the goal is the best, rewards with a long tail at the bottom are drawn in (`gaussian/warp.py`) where the
     likelihood is for it.
@@ -233,7 +233,7 @@ class OrbitGP(SpatialAgent):
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same whenever the same is known."""
         pending = sum(map(len, self._asked.values()))
-        if self._rounds + pending < design_size(self._space, self._goal):
+        if self._rounds + pending < design_size(self._space, self._goal, self._is_for_best):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
         if self._is_for_best and self._acquisition == "ucb" and self._beta is None and not self._is_binary:

@@ -65,9 +65,12 @@ def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
     return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
 
 
-def design_size(space: Space, horizon: int) -> int:
-    """Return how many points the initial design has: two for each dimension and one more, if the horizon allows it."""
-    return min(2 * (space.intrinsic_dim + 1), horizon // DESIGN_SHARE)
+def design_size(space: Space, horizon: int, is_for_best: bool) -> int:
+    """Return how many points the initial design has, if the horizon allows it.
+
+    One for each dimension and one more, or twice as many where their own rewards do not count.
+    """
+    return min((1 + is_for_best) * (space.intrinsic_dim + 1), horizon // DESIGN_SHARE)
 
 
 def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Generator) -> Array:

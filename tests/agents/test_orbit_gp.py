@@ -10,6 +10,7 @@ import orbandit as ob
 from agent_cases import play
 from orbandit.agents import orbit_gp
 from orbandit.agents.gaussian.model import Model
+from orbandit.agents.gaussian.thinning import ranked
 
 G, S = ob.groups, ob.spaces
 SQUARE, SWAP = S.Box(0.0, 1.0, dim=2), G.Symmetric(2)
@@ -87,6 +88,25 @@ def test_beyond_a_limit_points_are_merged_and_no_reward_is_lost(monkeypatch):
     assert agent._model.rewards.counts.sum() == 200
     assert agent.estimate([0.3, 0.8]) == pytest.approx(0.9, abs=0.15)
     assert agent.estimate([0.05, 0.1]) == pytest.approx(bump([0.05, 0.1])[0], abs=0.15)
+
+
+def test_points_that_stand_for_all_are_the_best_and_some_of_every_rank():
+    means = np.random.default_rng(0).permutation(1000) / 1000
+    rows = ranked(means, 100)
+    assert len(np.unique(rows)) == 100
+    np.testing.assert_array_equal(np.sort(means[rows])[-50:], np.arange(950, 1000) / 1000)
+    gaps = np.diff(np.sort(means[rows])[:50])
+    assert means[rows].min() == 0.0
+    assert gaps.max() < 0.021 < 3 * gaps.min()
+
+
+def test_the_noise_is_known_after_more_points_than_are_fitted():
+    agent = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=3), G.Symmetric(3), horizon=600, goal="best", seed=0)
+    rng = np.random.default_rng(0)
+    points = agent.space.sample(orbit_gp.FITTED + 200, rng)
+    steep = 0.5 + 0.3 * np.cos(6 * points).prod(axis=1)
+    agent.tell_batch(points, steep + 0.01 * rng.standard_normal(len(points)))
+    assert 0.007 < math.sqrt(agent._model.parameters.noise) < 0.014
 
 
 def test_images_of_a_point_are_one():

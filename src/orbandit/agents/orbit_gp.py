@@ -31,7 +31,7 @@ from orbandit.agents.gaussian.acquisition import (
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothesis
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, quotient_kernel
-from orbandit.agents.gaussian.thinning import Rewards, thinned
+from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.warp import PLAIN, warped_about
 from orbandit.agents.spatial import SpatialAgent, point_of
 from orbandit.groups import Group, Trivial
@@ -42,7 +42,7 @@ DESIGN_STREAM = 2**32
 """What the seeds of the initial design begin with, which those of rounds never do."""
 FIRST_FIT, GROWTH = 5, 1.2
 """The parameters are fitted after so many rewards, and whenever their number has grown by this factor."""
-MOST, FITTED = 512, 256
+MOST, FITTED = 1024, 256
 """Most distinct points, and most of them that parameters are fitted to."""
 THINNED = 0.75
 """To what part the points are thinned when there are too many."""
@@ -107,7 +107,7 @@ class OrbitGP(SpatialAgent):
     If the goal is the best, rewards with a long tail at the bottom are drawn in (`gaussian/warp.py`) where the
     likelihood is for it.
 
-    A round costs O(n^2 + n candidates) for n distinct points, and n stays below 513; then points are merged,
+    A round costs O(n^2 + n candidates) for n distinct points, and n stays below 1,025; then points are merged,
     those first that lose least by it. Parameters are fitted to at most 256 points, whenever the rewards have grown by a
     fifth.
 
@@ -306,8 +306,11 @@ class OrbitGP(SpatialAgent):
             self._model = self._made(kept, model.rewards, model.expected)
             return
         rewards, rows = model.rewards, np.arange(model.size, dtype=np.intp)
-        if model.size > FITTED:
+        if model.size > FITTED and self._is_binary:  # zeros and ones say something together only
             rewards, rows = thinned(rewards, self._gaps(), FITTED)
+        elif model.size > FITTED:
+            rows = ranked(model.means, FITTED)
+            rewards = rewards.at(rows)
         noise, prior = None, self._prior
         if self._noise is not None:
             noise = np.full(len(rows), (self._noise / self._span) ** 2)

@@ -1,8 +1,8 @@
 """Rewards by point, and fewer of them: the points that lose least are merged.
 
 Two points with n and n' rewards are merged at the cost of d^2 min(n, n'), for the variance d^2 of the difference of the
-function there: the rewards of the lesser are taken to be of the other. Pairs go by their cost, and a point is in one
-pair at most until all have been looked at.
+function there: the rewards of the lesser are taken to be of the other, but what the two means differ by is not taken
+for noise. Pairs go by their cost, and a point is in one pair at most until all have been looked at.
 """
 
 from typing import final
@@ -20,7 +20,7 @@ Index = npt.NDArray[np.intp]
 class Rewards:
     """Distinct points with their features, and count, mean and scatter of the rewards of each.
 
-    The scatter is the sum of squared deviations from the mean.
+    The scatter is the sum of squared deviations of rewards from the mean of those at their own point.
     """
 
     def __init__(self, points: Array, features: Array, counts: Array, means: Array, scatter: Array) -> None:
@@ -68,6 +68,11 @@ class Rewards:
         stats[1] += before / stats[0]
         stats[2] += before * (value - stats[1])
 
+    def at(self, rows: Index) -> "Rewards":
+        """Return the rewards of some points."""
+        stats = self._stats.filled[rows]
+        return Rewards(self.points[rows], self.features[rows], *stats.T)
+
     def seen_by(self, features: Array) -> "Rewards":
         """Return the same rewards with the features that another kernel sees."""
         return Rewards(self.points, features, self.counts, self.means, self.scatter)
@@ -75,6 +80,23 @@ class Rewards:
     def copy(self) -> "Rewards":
         """Return another with the same rewards."""
         return Rewards(self.points, self.features, self.counts, self.means, self.scatter)
+
+
+def ranked(means: Array, most: int) -> Index:
+    """Return which of the points stand for all of them: half of the number have the best means, the others any.
+
+    The latter are evenly spaced by rank. Nothing is merged, which would be taken for noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranked(np.array([0.1, 0.9, 0.2, 0.8, 0.3, 0.4, 0.0]), 4)
+    array([1, 3, 5, 6])
+    """
+    order = np.argsort(-means, kind="stable")
+    best = most // 2
+    others = np.linspace(best, len(order) - 1, most - best).round().astype(np.intp)
+    return np.sort(np.concatenate([order[:best], order[others]]))
 
 
 def thinned(rewards: Rewards, gaps: Array, most: int) -> tuple[Rewards, Index]:
@@ -96,7 +118,7 @@ def thinned(rewards: Rewards, gaps: Array, most: int) -> tuple[Rewards, Index]:
         for i, j in zip(alive[heavy], alive[light], strict=True):
             total = counts[i] + counts[j]
             apart = means[j] - means[i]
-            scatter[i] += scatter[j] + apart**2 * counts[i] * counts[j] / total
+            scatter[i] += scatter[j]  # what tells points apart is no noise
             means[i] += apart * counts[j] / total
             counts[i] = total
         alive = np.delete(alive, light)

@@ -34,7 +34,7 @@ def main() -> None:
     regret("flat at 0.4, with a bump 0.2 high and 0.2 wide", Bump)
 
 
-def per_round(make: Callable[..., A.Agent], problem: ob.problems.Problem, horizon: int, repeats: int = 5) -> float:
+def per_round(make: Callable[..., Any], problem: ob.problems.Problem, horizon: int, repeats: int = 5) -> float:
     """Return the median seconds per round of single runs."""
     ob.simulate(make, problem, 1000, seeds=1)
     return median(ob.simulate(make, problem, horizon, seeds=[s], jobs=1).seconds_per_round for s in range(repeats))
@@ -82,7 +82,7 @@ def quotient_and_full() -> None:
     space, group = S.Box(0.0, 1.0, dim=4), G.Symmetric(4)
     cone = ob.problems.Cone(space, group, peak=[0.85, 0.2, 0.55, 0.35])
 
-    def make(mesh: str, delta: float) -> Callable[..., A.Agent]:
+    def make(mesh: str, delta: float) -> Callable[..., A.UniformMeshN]:
         return lambda p, n, seed: A.UniformMeshN(space, group, horizon=n, mesh=mesh, delta=delta, seed=seed)
 
     for delta in (0.12, 0.09, 0.07, 0.055):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import AGENTS, PAIRS, a_pending, any_points, fewer, is_tree, play, state
+from agent_cases import AGENTS, PAIRS, a_pending, any_points, fewer, is_tree, nearest, play, state
 from orbandit._kernels.kriging import COLUMNS, NOISE
 from orbandit.agents import sizes
 from orbandit.errors import GroupTooLargeError, InputError
@@ -399,10 +399,10 @@ def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp
     path = tmp_path / "agent.npz"
     agent.save(path)
     if is_tree(agent):
-        place = agent._cells.place(agent._units.enter(point[None]))[0]
-        other = next(cell for cell in range(len(agent._cells)) if not agent._cells.holds(cell, place))
+        place = agent.arms.cells.place(agent.arms.units.enter(point[None]))[0]
+        other = next(cell for cell in range(len(agent.arms.cells)) if not agent.arms.cells.holds(cell, place))
     else:
-        other = 1 - agent._nearest(point) % 2
+        other = 1 - nearest(agent, point) % 2
     rewritten(path, with_array("asked_handles.npy", lambda a: npy(np.full_like(a, other))))
     with pytest.raises(InputError, match="pending asks of other"):
         ob.agents.Agent.load(path)

@@ -247,7 +247,7 @@ def test_a_long_tail_is_drawn_in_for_the_best_and_estimates_are_of_rewards_as_th
     error = np.abs([agent.estimate(point) for point in others] - collisions(others))
     assert np.median(error) < (0.015 if goal == "best" else 0.04)
     agent.tell(points[0], 1.0)  # a second reward of a point: its mean counts, warped
-    row = int(np.abs(agent._model.rewards.points - agent._units.enter(points[0])).sum(axis=1).argmin())
+    row = int(np.abs(agent._model.rewards.points - agent.arms.units.enter(points[0])).sum(axis=1).argmin())
     mean = (1.0 + collisions(points[:1])[0]) / 2
     known = agent._unscaled(agent._model.warp.undone(agent._model.posterior.means[row]))
     assert known == pytest.approx(mean, rel=1e-9)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
 from orbandit.agents import Agent
-from orbandit.agents.listed import ListedAgent
+from orbandit.agents.suited import plays_indices
 from orbandit.errors import InputError, InputTypeError, OrbanditError
+from orbandit.experiments.compiled import Simulable, Simulation
 from orbandit.problems import Bernoulli, Problem
 
 CHUNK = 65_536
@@ -34,6 +36,9 @@ PER_DECADE = 20
 """Checkpoints in each factor of ten, unless others are wanted."""
 
 Maker = Callable[[Problem, int, np.random.SeedSequence], Any]
+
+Play = Callable[[range, np.random.Generator, npt.NDArray[np.int64]], tuple[Array, list[Any]]]
+"""Plays rounds; returns the means of the points played, and the points of those kept."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +193,7 @@ def _maker(agent: type[Agent] | Maker, problem: Problem, use_group: bool, option
     if not (isinstance(agent, type) and issubclass(agent, Agent)):
         return agent
     kind: Callable[..., Any] = agent
-    if issubclass(agent, ListedAgent):
+    if plays_indices(agent):
         raise InputTypeError(f"{agent.__name__} plays indices; pass a callable (problem, horizon, seed) that makes it.")
     told = {"group": problem.group if use_group else None, "reward_range": problem.reward_range} | options
     if "lipschitz" not in told:
@@ -212,9 +217,9 @@ def _run(
     """Return the regret at the checkpoints, the points of the rounds kept, the seconds, and the agent's name."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
     player = make(problem, horizon, own)
-    play = _play_compiled if _is_compiled(player, problem) else _play_by_asking
+    play = _playing_compiled(player, problem) if _is_compiled(player, problem) else partial(_play, player, problem)
     rng = np.random.default_rng(noise)
-    play(player, problem, range(0), rng, kept[:0])  # compiles what is not compiled yet
+    play(range(0), rng, kept[:0])  # compiles what is not compiled yet
     start = time.perf_counter()
     earned = np.empty(len(checkpoints))
     points: list[Any] = []
@@ -222,7 +227,7 @@ def _run(
     while done < horizon:
         stop = min(done + CHUNK, horizon)
         keep = kept[len(points) : np.searchsorted(kept, stop, side="right")] - done - 1
-        played, some = play(player, problem, range(done, stop), rng, keep)
+        played, some = play(range(done, stop), rng, keep)
         points += some
         sums = total + np.cumsum(played)
         last = np.searchsorted(checkpoints, stop, side="right")
@@ -242,16 +247,14 @@ def _as_rows(points: list[Any], problem: Problem) -> Array:
 def _is_compiled(player: Any, problem: Problem) -> bool:
     """Tell whether the loop is compiled: Bernoulli rewards, all of which the agent takes."""
     noise = getattr(problem, "noise", None)
-    if not isinstance(player, Agent) or not isinstance(noise, Bernoulli):
+    if not isinstance(player, Agent) or not isinstance(player, Simulable) or not isinstance(noise, Bernoulli):
         return False
     (low, high), (least, largest) = player.reward_range, noise.reward_range
     return low <= least and largest <= high
 
 
-def _play_compiled(
-    player: Agent, problem: Problem, rounds: range, rng: np.random.Generator, keep: npt.NDArray[np.int64]
-) -> tuple[Array, list[Any]]:
-    """Play rounds in a compiled loop; return the means of the points played, and the points of those kept."""
+def _playing_compiled(player: Any, problem: Problem) -> Play:
+    """Return what plays rounds in a compiled loop."""
 
     def mean(points: npt.NDArray[Any]) -> Array:
         space = problem.space
@@ -260,13 +263,14 @@ def _play_compiled(
             raise _outside(player, problem, found)
         return problem.mean(points)
 
-    return player._play(problem.mean if _is_at_home(player, problem) else mean, rng.random(len(rounds)), keep)
+    simulation = Simulation(player, problem.mean if _is_at_home(player, problem) else mean)
+    return lambda rounds, rng, keep: simulation.play(rng.random(len(rounds)), keep)
 
 
-def _play_by_asking(
+def _play(
     player: Any, problem: Problem, rounds: range, rng: np.random.Generator, keep: npt.NDArray[np.int64]
 ) -> tuple[Array, list[Any]]:
-    """Play rounds by asking and telling; return what `_play_compiled` does."""
+    """Play rounds by asking and telling; return the means of the points played, and the points of those kept."""
     points = []
     trusted = isinstance(player, Agent) and _is_at_home(player, problem)
     for done in rounds:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, shown
-from orbandit.agents.scales import order_delta
+from orbandit.agents.mesh_rule import order_delta
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Trivial
 from orbandit.meshes import Mesh, OrbitGraph, quotient_net

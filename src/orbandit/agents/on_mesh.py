@@ -97,7 +97,7 @@ class MeshAgent(SpatialAgent, FiniteAgent):
     def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
         if isinstance(mesh, Mesh):
             check_sizes(mesh.space, mesh.group)
-            inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space._tolerance)
+            inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space.tolerance)
             if not np.all(inside):
                 raise InputError(f"`mesh` must have points of {shown(self._space)}, but {shown(mesh)} has others.")
             return mesh
@@ -183,7 +183,7 @@ class MeshAgent(SpatialAgent, FiniteAgent):
         if values.shape != (len(batch),):
             raise InputError(f"`rewards` must be one for each of {len(batch)} points, but has shape {values.shape}.")
         scaled = np.array([self._scaled(value) for value in values.tolist()])
-        for outside in batch[~np.asarray(self._space.contains(batch, tol=self._space._tolerance))]:
+        for outside in batch[~np.asarray(self._space.contains(batch, tol=self._space.tolerance))]:
             self._inside(outside)  # refuses it
         indptr, arms = self._reach_all(batch)
         sizes = np.diff(indptr)
@@ -260,7 +260,7 @@ class MeshAgent(SpatialAgent, FiniteAgent):
         points, sums, counts = arrays["told_points"], arrays["told_sums"], arrays["told_counts"]
         if points.shape != (len(sums), self._space.dim) or sums.shape != counts.shape or not (counts >= 1).all():
             raise ValueError("rewards and the points they were told of do not match")
-        inside = self._space.contains(points, tol=self._space._tolerance) if len(points) else True
+        inside = self._space.contains(points, tol=self._space.tolerance) if len(points) else True
         if not (np.all(inside) and (sums >= 0).all() and (sums <= counts).all()):
             raise ValueError("rewards or points that were told and cannot be")
         self._told = list(zip(points, sums.tolist(), counts.tolist(), strict=True))

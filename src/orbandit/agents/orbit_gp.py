@@ -419,7 +419,7 @@ class OrbitGP(SpatialAgent):
         self._start = self._loaded_start(arrays)
 
     def _check_inside(self, points: Array) -> None:
-        if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space._tolerance)).all():
+        if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():
             raise ValueError("points outside the space")
 
     def _loaded_reference(self, arrays: Arrays) -> Array | None:

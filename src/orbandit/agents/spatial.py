@@ -71,7 +71,7 @@ class SpatialAgent(Agent):
     def _inside(self, point: Any) -> Array:
         """Return a point of the space, checked, in the agent's units."""
         space, inside = self._given_space, as_point(point, self._space.dim)
-        if not space.contains(inside, tol=space._tolerance):
+        if not space.contains(inside, tol=space.tolerance):
             raise InputError(f"`point` must lie in {shown(space)}, but got {shown(inside)}; use `space.project`.")
         return self._units.enter(inside)
 
@@ -94,7 +94,7 @@ class SpatialAgent(Agent):
         space, points = self._given_space, arrays["asked"]
         if points.shape != (len(points), space.dim) or points.dtype != np.float64:
             raise ValueError(f"pending asks of shape {points.shape} and type {points.dtype}")
-        if not np.all(space.contains(points, tol=space._tolerance)):
+        if not np.all(space.contains(points, tol=space.tolerance)):
             raise ValueError("pending asks of points outside the space")
         return [point.tobytes() for point in points]
 
@@ -103,7 +103,7 @@ class SpatialAgent(Agent):
         for key, handles in self._asked.items():
             for handle in set(handles) - {ELSEWHERE}:
                 gap = self._units.enter(self._point(handle)) - self._units.enter(point_of(key))
-                if np.abs(gap).max() > self._space._tolerance:
+                if np.abs(gap).max() > self._space.tolerance:
                     raise ValueError("pending asks of other points than their arms have")
 
 

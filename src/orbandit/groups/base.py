@@ -333,7 +333,7 @@ class Group(Recipe, ABC):
                 f"{self.dim}."
             )
         units = class_widths(space, self.generators)  # a tolerance has a meaning only where all sides are alike
-        return preserved(space._in_units(units), self.generators, self._center / units)
+        return preserved(space.in_units(units), self.generators, self._center / units)
 
     def _fold_about_center(self, slack: float, points: Array) -> tuple[Array, Flags]:
         """Fold about the centre; unless the quotient is Euclidean, any point may need a second look."""

@@ -24,14 +24,14 @@ def preserved(space: Space, generators: Array, center: Array) -> bool:
     """Tell whether every generator, acting about `center`, maps the space onto itself."""
     low, high = space.bounds
     slack = TOLERANCE * max(space.diameter, float(np.abs([low, high, center]).max()))
-    normals, offsets = space._halfspaces()
+    normals, offsets = space.halfspaces()
     for g in _with_powers(generators):
         shift = center - g @ center  # g . x = g x + shift
-        if (space._support(normals @ g) + normals @ shift > offsets + slack).any():
+        if (space.support(normals @ g) + normals @ shift > offsets + slack).any():
             return False
         if not all(
-            any(_carries(g, shift, source, target, slack) for source in space._round_parts())
-            for target in space._round_parts()
+            any(_carries(g, shift, source, target, slack) for source in space.ball_constraints())
+            for target in space.ball_constraints()
         ):
             return False
     return True

@@ -104,7 +104,7 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
     symmetry = group or Trivial(space.dim)
     low, high = space.bounds
     middle = symmetry.fold(space.project((low + high) / 2))
-    if min(space._farthest(middle), space.diameter) <= delta:
+    if min(space.farthest_distance(middle), space.diameter) <= delta:
         return Mesh(middle[None], delta, space, group)
     _check_size(space, symmetry, delta)
     best, refusal = _invariant_grid(space, symmetry, delta), None

@@ -36,11 +36,11 @@ class Region:
     @lru_cache(maxsize=16)  # a mesh as fine as can be afforded takes many nets of one space, and so do epochs
     def of(space: Space, group: Group) -> "Region":
         """Return the region of a space that the group preserves."""
-        origin, axes = space._frame()
+        origin, axes = space.frame()
         if not group._fold_support.all() and len(axes) == space.dim:
             origin, axes = group.center, np.eye(space.dim)[group._fold_support]
         # The space's half-spaces n x <= b and the cone's n (x - center) >= 0, in the frame.
-        normals, offsets = space._halfspaces()
+        normals, offsets = space.halfspaces()
         cone = group._fold_normals
         inward = np.vstack([-normals, cone])
         levels = np.concatenate([-offsets, cone @ group.center]) - inward @ origin

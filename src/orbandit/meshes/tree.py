@@ -61,7 +61,7 @@ class CoveringTree:
             raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
         delta = as_positive(delta, "delta")
         self._space, self._limit = space, as_count(limit, "limit")
-        self._origin, self._axes = space._frame()
+        self._origin, self._axes = space.frame()
         self._high = space.support(self._axes) - self._axes @ self._origin
         self._low = -space.support(-self._axes) - self._axes @ self._origin
         self._cuts = _cuts(self._high - self._low, delta)
@@ -104,7 +104,7 @@ class CoveringTree:
         return np.intp(leaves[0]) if single else leaves
 
     def _check_inside(self, points: Array) -> None:
-        inside = np.asarray(self._space.contains(points, tol=self._space._tolerance))
+        inside = np.asarray(self._space.contains(points, tol=self._space.tolerance))
         if not inside.all():
             outside = points[np.flatnonzero(~inside)[0]]
             raise InputError(f"`points` must lie in {shown(self._space)}, but got {shown(outside)}; use `project`.")

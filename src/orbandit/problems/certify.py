@@ -110,7 +110,7 @@ class Certificate:
 
 def ascend(function: BumpSum, space: Space, starts: Array, sign: float = 1.0) -> tuple[Array, float]:
     """Climb sign * f from the best of some starts, by steps along the gradient and by Newton's; return the highest."""
-    points = space._project(starts)
+    points = space.project(starts)
     points = points[np.argsort(-sign * function(points))[:CLIMBS]]
     values, gradients, hessians = (sign * part for part in function.derivatives(points))
     along = 0.1 * space.diameter / np.maximum(np.linalg.norm(gradients, axis=1), 1e-300)
@@ -122,7 +122,7 @@ def ascend(function: BumpSum, space: Space, starts: Array, sign: float = 1.0) ->
         bends = np.maximum(np.abs(bends), 1e-6 * np.abs(bends).max(axis=1, keepdims=True) + 1e-300)
         newton = np.einsum("nij,nj->ni", axes, np.einsum("nij,ni->nj", axes, gradients) / bends)
         moves = steps[:, :, None] * np.stack([gradients, newton])
-        proposals = space._project((points + moves).reshape(-1, space.dim))
+        proposals = space.project((points + moves).reshape(-1, space.dim))
         found = function(proposals).reshape(2, -1) * sign
         better, which = np.greater(found, values), found.argmax(axis=0)
         steps = np.where(better, 1.5, 0.3) * steps
@@ -145,7 +145,7 @@ def summit(function: BumpSum, space: Space, point: Array, sign: float) -> Summit
     bend = np.linalg.eigvalsh(hessian[0])[-1]
     for radius in space.diameter * 2.0 ** -np.arange(0.0, 16.0, 0.5):
         if bend + radius * function.jolt(point, radius) <= 0:
-            rise = float(space._support(gradient)[0] - gradient[0] @ point)
+            rise = float(space.support(gradient)[0] - gradient[0] @ point)
             return Summit(point, float(value), float(radius), float(value) + max(rise, 0.0))
     return Summit(point, float(value), 0.0, float(value))
 
@@ -275,16 +275,16 @@ def _region(space: Space, domain: Domain | None, scale: float) -> bounding.Regio
 
     The boxes of a grid that the walls pass between touch the domain from outside. They are not needed.
     """
-    normals, offsets = space._halfspaces()
+    normals, offsets = space.halfspaces()
     walls = len(normals)
-    offsets = offsets + space._tolerance * np.linalg.norm(normals, axis=1)
+    offsets = offsets + space.tolerance * np.linalg.norm(normals, axis=1)
     if domain is not None:
         size = np.abs(space.bounds).max()
         normals = np.concatenate([normals, -domain.normals])
         offsets = np.concatenate([offsets, -domain.normals @ domain.center - 1e-12 * size])
-    parts = space._round_parts()
+    parts = space.ball_constraints()
     rounds, ranges = np.zeros((len(parts), space.dim + 1)), np.zeros((len(parts), 2), dtype=np.int64)
     for i, (part, center, radius) in enumerate(parts):
-        rounds[i, part], rounds[i, -1] = center * scale, (radius + space._tolerance) * scale
+        rounds[i, part], rounds[i, -1] = center * scale, (radius + space.tolerance) * scale
         ranges[i] = part.start, part.stop
     return bounding.Region(np.ascontiguousarray(normals), offsets * scale, np.array([walls]), rounds, ranges)

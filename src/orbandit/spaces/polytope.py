@@ -168,10 +168,12 @@ class Polytope(Space):
         step = max(1, CHUNK // max(len(self._normals), len(self._vertices)))
         return np.split(rows, range(step, len(rows), step))
 
-    def _farthest(self, point: Array) -> float:
+    def farthest_distance(self, point: Array) -> float:
+        """Return the distance to the farthest vertex."""
         return float(norms(self._vertices - point).max())
 
-    def _halfspaces(self) -> tuple[Array, Array]:
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return the facets."""
         return self._normals, self._offsets + self._normals @ self._middle
 
 

@@ -65,7 +65,7 @@ def test_what_is_recommended_is_in_the_space_and_as_good_as_any_point_observed(n
     space = SPACES[name]()
     model = model_on(space)
     point = settled(model, space, None)
-    assert space.contains(point, tol=space._tolerance)
+    assert space.contains(point, tol=space.tolerance)
     mean, variance = model.at(model.features(point[None]))
     top = int(model.means.argmax())
     assert mean[0] - 0.5 * np.sqrt(variance[0]) >= model.means[top] - 0.5 * np.sqrt(model.variances[top]) - 1e-9
@@ -76,11 +76,11 @@ def test_choices_lie_in_every_space_and_beat_the_candidates(name):
     space = SPACES[name]()
     model, rng = model_on(space), np.random.default_rng(1)
     point = best_bound(model, space, None, 2.0, rng)
-    assert space.contains(point, tol=space._tolerance)
+    assert space.contains(point, tol=space.tolerance)
     mean, variance = model.at(model.features(point[None]))
     best = (model.pool_means + 2 * np.sqrt(model.pool_variances)).max()
     assert mean[0] + 2 * np.sqrt(variance[0]) >= best - 0.01 * 2 * np.sqrt(variance[0])
-    assert space.contains(best_draw(model, space, None, 2.0, rng), tol=space._tolerance)
+    assert space.contains(best_draw(model, space, None, 2.0, rng), tol=space.tolerance)
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -88,7 +88,7 @@ def test_candidates_fill_every_space(name):
     space = SPACES[name]()
     points = spread_out(space, None, 256, np.random.default_rng(0))
     assert points.shape == (256, space.dim)
-    assert np.asarray(space.contains(points, tol=space._tolerance)).all()
+    assert np.asarray(space.contains(points, tol=space.tolerance)).all()
     far = space.sample(200, 1)
     gaps = np.linalg.norm(far[:, None] - points, axis=-1).min(axis=1)
     usual = np.linalg.norm(far[:, None] - space.sample(256, 2), axis=-1).min(axis=1)

@@ -221,7 +221,7 @@ def ascend(
     going = np.arange(len(ends))
     points, heights = ends, tops
     for _ in range(steps):
-        trials = space._project(points + strides[:, None] * slopes)
+        trials = space.project(points + strides[:, None] * slopes)
         moves = trials - points
         new_heights, new_slopes = bounds(trials)
         rises = (moves * slopes).sum(axis=1)

@@ -44,7 +44,7 @@ def check_sizes(space: object, group: object) -> None:
         )
     if not isinstance(group, Group) or group.order == 1:
         return
-    if group.dim > MAX_GROUP_DIM or group._generator_count * group.dim**2 > MAX_LISTED:
+    if group.dim > MAX_GROUP_DIM or group.max_generators * group.dim**2 > MAX_LISTED:
         raise GroupTooLargeError(
             f"the group of an agent must act on at most {MAX_GROUP_DIM} coordinates, and its generators have at most "
             f"{MAX_LISTED:,} entries in all, but got {group!r}; let it act on fewer coordinates."
@@ -86,7 +86,7 @@ def numbers_of(part: Recipe) -> int:
 
 
 def _named(part: Recipe) -> list[Recipe]:
-    args, kwargs = part._recipe or ((), {})
+    args, kwargs = part.recipe or ((), {})
     return [one for one in (*args, *kwargs.values()) if isinstance(one, Recipe)]
 
 

@@ -91,7 +91,7 @@ class Zooming(MeshAgent):
         """Make the balls of the active arms, and activate others until all points are covered."""
         size = len(self._arms)
         self._metric = self._group or Trivial(self._space.dim)
-        self._centred = self._arms.points - self._metric.center
+        self._places = self._arms.points
         self._rows = np.full(size, -1, dtype=np.int64)
         self._ranked = np.empty((0, size), dtype=np.int32)
         self._distances = np.empty((0, size))
@@ -123,7 +123,7 @@ class Zooming(MeshAgent):
             self._distances = np.concatenate([self._distances, np.empty((room, size))])
             self._edges = np.concatenate([self._edges, np.zeros(room, dtype=np.int64)])
         row, self._active = self._active, self._active + 1
-        distances = self._metric._distance(self._centred[arm : arm + 1], self._centred)[0] * self._scale
+        distances = np.asarray(self._metric.distance(self._places[arm], self._places)) * self._scale
         order = np.argsort(distances)
         self._ranked[row], self._distances[row] = order, distances[order]
         radius = np.sqrt(self._table.width / (self._table.counts[arm] + 1.0))

@@ -86,11 +86,6 @@ class Group(Recipe, ABC):
         return frozen(self._generators())
 
     @property
-    def _generator_count(self) -> int:
-        """How many generators there are at most, before they are made."""
-        return self.dim
-
-    @property
     def _effort(self) -> int:
         """How many images are compared for one orbit distance: 1 for a closed form."""
         return 1
@@ -99,6 +94,24 @@ class Group(Recipe, ABC):
     def is_reflection(self) -> bool:
         """Whether reflections are known to generate the group; then distance(x, y) = ||fold(x) - fold(y)||."""
         return False
+
+    @property
+    def max_generators(self) -> int:
+        """Most generators there can be: agents refuse a group by their number before any of them is made."""
+        return self.dim
+
+    @property
+    def fold_normals(self) -> Array:
+        """Unit inward normals (h, dim) of a cone about the centre that every fold lies in, for nets and trees of cells.
+
+        Those of the domain; a group without one says what cone it is, perhaps all of space.
+        """
+        return self._normals
+
+    @property
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """Which coordinates of a fold, seen from the centre, may differ from 0: nets and trees leave out the rest."""
+        return np.ones(self.dim, dtype=bool)
 
     def centered(self, point: npt.ArrayLike) -> Self:
         """Return the same action about another fixed point.
@@ -371,16 +384,6 @@ class Group(Recipe, ABC):
     @abstractmethod
     def _normals(self) -> Array:
         """Unit inward normals of the faces of the domain that `_fold` lands in."""
-
-    @property
-    def _fold_normals(self) -> Array:
-        """Normals of a cone that every fold lies in: the domain, where there is one."""
-        return self._normals
-
-    @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        """Which coordinates of a fold, seen from the centre, may differ from zero."""
-        return np.ones(self.dim, dtype=bool)
 
     def _normals_about(self, point: Array) -> Array:
         return dirichlet_normals(point, self.elements() @ point)

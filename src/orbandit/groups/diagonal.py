@@ -77,8 +77,9 @@ class Diagonal(Group):
         return self._copies == 1 and self._part.is_reflection
 
     @property
-    def _generator_count(self) -> int:
-        return self._part._generator_count
+    def max_generators(self) -> int:
+        """The part's."""
+        return self._part.max_generators
 
     @property
     def _effort(self) -> int:
@@ -119,12 +120,14 @@ class Diagonal(Group):
         return self._inner._normals[:, self._back]
 
     @property
-    def _fold_normals(self) -> Array:
-        return self._inner._fold_normals[:, self._back]
+    def fold_normals(self) -> Array:
+        """Those of the group that moves all copies together."""
+        return self._inner.fold_normals[:, self._back]
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        return self._inner._fold_support[self._back]
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """That of the group that moves all copies together."""
+        return self._inner.fold_support[self._back]
 
     def _normals_about(self, point: Array) -> Array:
         return self._inner._normals_about(point[self._places])[:, self._back]

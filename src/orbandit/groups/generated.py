@@ -74,7 +74,8 @@ class Matrix(EnumeratedGroup):
         return len(self._closed)
 
     @property
-    def _generator_count(self) -> int:
+    def max_generators(self) -> int:
+        """As many as were given."""
         return len(self._given)
 
     def _name(self) -> str:
@@ -144,7 +145,8 @@ class Permutation(PermutationGroup):
         super().__init__(close_permutations(self._given, as_count(limit, "limit")))
 
     @property
-    def _generator_count(self) -> int:
+    def max_generators(self) -> int:
+        """As many as were given."""
         return len(self._given)
 
     def _name(self) -> str:

@@ -78,10 +78,10 @@ class Joint(Group):
         if b.order == float("inf"):
             raise InputError(f"`b` must be finite, but got {shown(b)}; swap the two groups.")
         self._a, self._b = a, b
-        if self._generator_count * a.dim**2 > MAX_LISTED:
+        if self.max_generators * a.dim**2 > MAX_LISTED:
             raise GroupTooLargeError(
                 f"the generators of `a` and `b` must have at most {MAX_LISTED:,} entries, but these may be "
-                f"{self._generator_count} matrices of {a.dim} rows; use fewer coordinates or generators."
+                f"{self.max_generators} matrices of {a.dim} rows; use fewer coordinates or generators."
             )
         _check_normalises(a, b)
         try:
@@ -105,8 +105,9 @@ class Joint(Group):
         return self._a.order * len(self._cosets)
 
     @property
-    def _generator_count(self) -> int:
-        return self._a._generator_count + self._b._generator_count
+    def max_generators(self) -> int:
+        """Sum over the two groups."""
+        return self._a.max_generators + self._b.max_generators
 
     @property
     def _effort(self) -> int:
@@ -207,15 +208,17 @@ class Joint(Group):
         )
 
     @property
-    def _fold_normals(self) -> Array:
+    def fold_normals(self) -> Array:
+        """Those of the domain; without one, those of a, which folds last."""
         try:
             return self._normals
         except NoDomainError:
-            return self._a._fold_normals
+            return self._a.fold_normals
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        return self._a._fold_support
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """That of a, which folds last."""
+        return self._a.fold_support
 
 
 def _check_normalises(a: Group, b: Group) -> None:

@@ -119,14 +119,16 @@ class Orthogonal(Blockwise):
         return self._spread(Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :])
 
     @property
-    def _fold_normals(self) -> Array:
+    def fold_normals(self) -> Array:
+        """The pivots of the echelon form, which are not negative."""
         pivots = np.zeros((min(self._blocks, self._size), self._blocks, self._size))
         for i, pivot in enumerate(pivots):
             pivot[i, i] = 1.0
         return pivots.reshape(-1, self.dim)
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """The upper triangle."""
         return np.triu(np.ones((self._blocks, self._size), dtype=bool)).ravel()
 
     @property

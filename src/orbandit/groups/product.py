@@ -58,8 +58,9 @@ class Product(Group):
         return all(part.is_reflection for part in self._parts)
 
     @property
-    def _generator_count(self) -> int:
-        return sum(part._generator_count for part in self._parts)
+    def max_generators(self) -> int:
+        """Sum over the parts."""
+        return sum(part.max_generators for part in self._parts)
 
     @property
     def _effort(self) -> int:
@@ -115,12 +116,14 @@ class Product(Group):
         return self._side_by_side([part._normals for part in self._parts])
 
     @property
-    def _fold_normals(self) -> Array:
-        return self._side_by_side([part._fold_normals for part in self._parts])
+    def fold_normals(self) -> Array:
+        """The parts' normals, each on its own coordinates."""
+        return self._side_by_side([part.fold_normals for part in self._parts])
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        return np.concatenate([part._fold_support for part in self._parts])
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """The parts', side by side."""
+        return np.concatenate([part.fold_support for part in self._parts])
 
     def _normals_about(self, point: Array) -> Array:
         return self._side_by_side(

@@ -74,7 +74,7 @@ class CellTree:
         self._space, self._group = space, group or Trivial(space.dim)
         region = Region.of(space, self._group)
         self._origin, self._axes = region.origin, region.axes
-        cone = self._group._fold_normals
+        cone = self._group.fold_normals
         self._walls, self._heights = cone @ self._axes.T, cone @ (self._group.center - self._origin)
         # The region's bounds have some room for rounding, which the space's own have not.
         low = np.maximum(region.low, -space.support(-self._axes) - self._axes @ self._origin)

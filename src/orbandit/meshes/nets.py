@@ -140,7 +140,7 @@ def log_least_size(space: Space, group: Group, delta: float) -> float:
 
     Minus infinity if the volume of the folds is not known.
     """
-    if not group._fold_support.all() or not 0 < space.volume < math.inf:
+    if not group.fold_support.all() or not 0 < space.volume < math.inf:
         return -math.inf
     d = space.intrinsic_dim
     ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(delta)
@@ -173,7 +173,7 @@ def _grid(space: Box, group: Group, delta: float) -> Iterator[Array]:
     """Yield the grid whose cells fill a box."""
     low, high = space.bounds
     steps = (high - low) / box_cells(high - low, delta)
-    walls, levels = group._fold_normals, group._fold_normals @ group.center - (1 + 1e-9) * delta
+    walls, levels = group.fold_normals, group.fold_normals @ group.center - (1 + 1e-9) * delta
     yield lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT)
 
 
@@ -193,7 +193,7 @@ def _invariant_grid(space: Space, group: Group, delta: float) -> Array | None:
     for _ in range(space.dim):  # equal along the orbits of coordinates
         cells = np.maximum(cells, (moves.round() * cells).max(axis=(0, 2)))
     steps = (high - low) / cells
-    walls = group._fold_normals
+    walls = group.fold_normals
     levels = walls @ group.center - 1e-9 * steps.max()
     try:
         folds = group.fold(lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT))
@@ -207,7 +207,7 @@ def _centred(space: Box, group: Group, delta: float) -> Iterator[Array]:
     """Yield the centred lattices that fit a box of two or three dimensions."""
     low, high = space.bounds
     for points in centred_lattices(low, high, delta):
-        heights: Array = (points - group.center) @ group._fold_normals.T
+        heights: Array = (points - group.center) @ group.fold_normals.T
         yield points[(heights >= -(1 + 1e-9) * delta).all(axis=1)]
 
 
@@ -263,7 +263,7 @@ def _onto_folds(group: Group, points: Array) -> Array:
     from orbandit._kernels.cones import onto_cone
 
     moved = np.empty_like(points)
-    onto_cone(points - group.center, group._fold_normals, moved)
+    onto_cone(points - group.center, group.fold_normals, moved)
     return moved + group.center
 
 

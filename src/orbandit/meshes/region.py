@@ -37,11 +37,11 @@ class Region:
     def of(space: Space, group: Group) -> "Region":
         """Return the region of a space that the group preserves."""
         origin, axes = space.frame()
-        if not group._fold_support.all() and len(axes) == space.dim:
-            origin, axes = group.center, np.eye(space.dim)[group._fold_support]
+        if not group.fold_support.all() and len(axes) == space.dim:
+            origin, axes = group.center, np.eye(space.dim)[group.fold_support]
         # The space's half-spaces n x <= b and the cone's n (x - center) >= 0, in the frame.
         normals, offsets = space.halfspaces()
-        cone = group._fold_normals
+        cone = group.fold_normals
         inward = np.vstack([-normals, cone])
         levels = np.concatenate([-offsets, cone @ group.center]) - inward @ origin
         walls = inward @ axes.T

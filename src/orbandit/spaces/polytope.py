@@ -132,7 +132,7 @@ class Polytope(Space):
         made._normals, made._offsets = self._normals * units / sizes[:, None], self._offsets / sizes
         made._vertices, made._middle = frozen(self._vertices / units), self._middle / units
         made._facets = self._facets / units
-        made._recipe = ((made._vertices,), {})
+        made.recipe = ((made._vertices,), {})
         return made
 
     def _excess(self, points: Array) -> Array:

@@ -285,12 +285,38 @@ class Group(Recipe, ABC):
         array([0.2, 0.8, 0.9, 0.1])
         """
         batch, single = as_points(points, self.dim)
-        offsets, goal = batch - self._center, as_point(target, self.dim, "target") - self._center
-        size, step = max(safe_scale(offsets), safe_scale(goal)), max(1, MAX_AT_ONCE // self.dim**2)
-        chunks = [offsets[start : start + step] for start in range(0, len(offsets), step)]
-        images = [np.einsum("mij,mj->mi", self._aligning(chunk / size, goal / size), chunk) for chunk in chunks]
+        offsets, step = batch - self._center, max(1, MAX_AT_ONCE // self.dim**2)
+        chunks = [slice(start, start + step) for start in range(0, len(batch), step)]
+        images = [np.einsum("mij,mj->mi", self.aligning_elements(batch[one], target), offsets[one]) for one in chunks]
         aligned = np.concatenate([np.empty((0, self.dim)), *images]) + self._center
         return np.asarray(aligned[0] if single else aligned)
+
+    def aligning_elements(self, points: npt.ArrayLike, target: npt.ArrayLike) -> Array:
+        """Return for each point the element whose image of it is nearest to a target, (m, dim, dim).
+
+        For a finite group it is, almost everywhere, the derivative of `align`, which gradients of kernels need.
+        """
+        batch, single = as_points(points, self.dim)
+        offsets, goal = batch - self._center, as_point(target, self.dim, "target") - self._center
+        size = max(safe_scale(offsets), safe_scale(goal))
+        elements = self._aligning(offsets / size, goal / size)
+        return elements[0] if single else elements
+
+    def folding_elements(self, points: npt.ArrayLike) -> Array:
+        """Return for each point an element that carries it to its fold, (m, dim, dim).
+
+        Away from the walls of the domain it is the derivative of `fold`, which gradients of kernels need.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> ob.groups.Symmetric(2).folding_elements([0.7, 0.2])
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        batch, single = as_points(points, self.dim)
+        elements = self._folding_elements(batch - self._center)
+        return elements[0] if single else elements
 
     def random(self, size: int, rng: RandomLike) -> Array:
         """Draw `size` independent elements, uniform on the group: (size, dim, dim) matrices of at most 2^29 numbers."""
@@ -398,6 +424,11 @@ class Group(Recipe, ABC):
         elements = self.elements()
         scores = points @ (target @ elements).T  # ||g x - y||^2 is least where <g x, y> is largest
         return np.asarray(elements[scores.argmax(axis=1)])
+
+    def _folding_elements(self, points: Array) -> Array:
+        """Return for each point an element that carries it to its fold, (m, dim, dim)."""
+        pairs = zip(points, self._fold(points), strict=True)
+        return np.array([self._aligning(x[None], y)[0] for x, y in pairs]).reshape(-1, self.dim, self.dim)
 
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
         return close_points(point, self.generators, tolerance, limit)

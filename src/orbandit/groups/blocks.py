@@ -63,6 +63,9 @@ class BlockGroup(Blockwise):
         order = np.lexsort([*keys, ranks(blocks[:, :, 0], tolerance)], axis=-1)
         return np.take_along_axis(blocks, order[:, :, None], axis=1).reshape(points.shape)
 
+    def _folding_elements(self, points: Array) -> Array:
+        return self._rows._folding_elements(points) if self._size == 1 else super()._folding_elements(points)
+
     @property
     def _base_point(self) -> Array:
         return self._on_first(self._rows._base_point[None]).ravel()

@@ -102,6 +102,12 @@ class Diagonal(Group):
         inner = self._inner._aligning(points[:, self._places], target[self._places])
         return np.asarray(inner[:, self._back][:, :, self._back])
 
+    def _folding_elements(self, points: Array) -> Array:
+        if self._copies == 1:
+            return self._part._folding_elements(points)
+        inner = self._inner._folding_elements(points[:, self._places])
+        return np.asarray(inner[:, self._back][:, :, self._back])
+
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         return on_copies(self._part._random(size, rng), self._copies)
 

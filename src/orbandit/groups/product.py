@@ -90,6 +90,12 @@ class Product(Group):
             matrices[:, own, own] = part._aligning(points[:, own], target[own])
         return matrices
 
+    def _folding_elements(self, points: Array) -> Array:
+        matrices = np.zeros((len(points), self.dim, self.dim))
+        for part, own in zip(self._parts, self._slices, strict=True):
+            matrices[:, own, own] = part._folding_elements(points[:, own])
+        return matrices
+
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         matrices = np.zeros((size, self.dim, self.dim))
         for part, own in zip(self._parts, self._slices, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 
 from orbandit._checks import Array, as_dim, identity
 from orbandit.groups.reflection import ReflectionGroup
-from orbandit.groups.symmetric import adjacent_swaps, permutation_matrices, random_permutation_matrices
+from orbandit.groups.symmetric import adjacent_swaps, as_matrices, permutation_matrices, random_permutation_matrices
 
 
 @final
@@ -44,6 +44,9 @@ class SignFlips(ReflectionGroup):
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.abs(points)
+
+    def _folding_elements(self, points: Array) -> Array:
+        return np.asarray(np.where(points < 0, -1.0, 1.0)[:, :, None] * np.eye(self.dim))
 
     def _elements(self) -> Array:
         return sign_matrices(self.dim)
@@ -91,6 +94,10 @@ class SignedPermutation(ReflectionGroup):
         folded = np.abs(points)
         folded.sort(axis=1)
         return folded
+
+    def _folding_elements(self, points: Array) -> Array:
+        order = np.argsort(np.abs(points), axis=1, kind="stable")
+        return as_matrices(order) * np.where(points < 0, -1.0, 1.0)[:, None, :]
 
     def _elements(self) -> Array:
         products = sign_matrices(self.dim)[:, None] @ permutation_matrices(self.dim)

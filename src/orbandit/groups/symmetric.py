@@ -52,6 +52,9 @@ class Symmetric(ReflectionGroup):
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.sort(points, axis=1)
 
+    def _folding_elements(self, points: Array) -> Array:
+        return as_matrices(np.argsort(points, axis=1, kind="stable"))
+
     def _elements(self) -> Array:
         return permutation_matrices(self.dim)
 

@@ -13,9 +13,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import CompiledMetric
-from orbandit.groups import Diagonal, Group, Orthogonal, Product, SignedPermutation, SignFlips, Symmetric, Trivial
-from orbandit.groups.blocks import BlockGroup
-from orbandit.groups.reflection import ReflectionGroup
+from orbandit.groups import Group, Orthogonal
 
 Index = npt.NDArray[np.intp]
 
@@ -136,16 +134,16 @@ class Folded(Euclidean):
 
     def __init__(self, group: Group, columns: Index, center: Array, classes: Index, n_scales: int) -> None:
         super().__init__(columns, center, 2 * np.eye(n_scales)[classes])
-        self._group = group
+        self._group = group.centered(np.zeros(group.dim))  # it sees offsets
 
     def _image(self, offsets: Array) -> Array:
-        return self._group._fold(offsets)
+        return self._group.fold(offsets)
 
     def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array | None]:
-        folded = self._group._fold(offsets)
+        folded = self._group.fold(offsets)
         if np.array_equal(folded, offsets):  # as on an ascent within the domain
             return folded, None
-        return folded, folding_elements(self._group, offsets)
+        return folded, self._group.folding_elements(offsets)
 
 
 @final
@@ -167,13 +165,13 @@ class Aligned(Euclidean):
 
     def __init__(self, group: Group, reference: Array, classes: Index) -> None:
         super().__init__(np.arange(group.dim), group.center, 2 * np.eye(classes.max() + 1)[classes])
-        self._group, self._reference = group, reference - group.center
+        self._group, self._reference = group.centered(np.zeros(group.dim)), reference - group.center
 
     def _image(self, offsets: Array) -> Array:
         return self._image_and_jacobians(offsets)[0]
 
     def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array]:
-        elements = self._group._aligning(offsets, self._reference)
+        elements = self._group.aligning_elements(offsets, self._reference)
         return np.einsum("mij,mj->mi", elements, offsets), elements
 
 
@@ -220,35 +218,3 @@ class Gram(Euclidean):
         jacobians[:, rows, :, self._right] += np.moveaxis(matrices[:, :, self._left], 2, 0)
         jacobians *= self._factors[:, None, None]
         return self._image(offsets), jacobians.reshape(len(offsets), self.width, offsets.shape[1])
-
-
-def folding_elements(group: Group, offsets: Array) -> Array:
-    """Return for each point (m, dim) an element of a reflection group that folds it, (m, dim, dim)."""
-    eye = np.eye(group.dim)
-    match group:
-        case Trivial():
-            return np.broadcast_to(eye, (len(offsets), *eye.shape))
-        case SignFlips():
-            return np.asarray(np.where(offsets < 0, -1.0, 1.0)[:, :, None] * eye)
-        case Symmetric():
-            return np.asarray(eye[np.argsort(offsets, axis=1, kind="stable")])
-        case SignedPermutation():
-            signs = np.where(offsets < 0, -1.0, 1.0)
-            order = np.argsort(np.abs(offsets), axis=1, kind="stable")
-            return np.asarray(eye[order] * signs[:, None, :])
-        case Product():
-            matrices, start = np.zeros((len(offsets), *eye.shape)), 0
-            for part in group.parts:
-                own = slice(start, start + part.dim)
-                matrices[:, own, own] = folding_elements(part, offsets[:, own])
-                start += part.dim
-            return matrices
-        case BlockGroup():  # blocks of one coordinate
-            return folding_elements(group._rows, offsets)
-        case Diagonal():  # one copy
-            return folding_elements(group._part, offsets)
-        case ReflectionGroup():
-            return group._folding_elements(offsets)
-        case _:
-            pairs = zip(offsets, group._fold(offsets), strict=True)
-            return np.array([group._aligning(x[None], y)[0] for x, y in pairs]).reshape(-1, *eye.shape)

@@ -35,6 +35,7 @@ from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDo
 from orbandit.groups.closure import TOLERANCE, close_points, generic_point
 from orbandit.groups.domain import Domain, dirichlet_normals
 from orbandit.groups.preservation import preserved
+from orbandit.groups.structures import Listed, Structure
 from orbandit.groups.ties import Flags, settled
 from orbandit.groups.units import class_widths
 from orbandit.spaces import Space
@@ -52,8 +53,8 @@ MAX_AT_ONCE = 2**22
 class Group(Recipe, ABC):
     """A group of isometries of R^dim that fix a centre.
 
-    The private hooks act about the origin. They are the protocol between this package's layers: meshes ask in
-    what cone folds lie, and a new group must answer.
+    The private hooks act about the origin; a new group has those that are abstract. What other packages ask besides
+    (`fold_normals`, `fold_support`, `structure`, `unit_coordinates`) has defaults.
     """
 
     _center: Array
@@ -112,6 +113,28 @@ class Group(Recipe, ABC):
     def fold_support(self) -> npt.NDArray[np.bool_]:
         """Which coordinates of a fold, seen from the centre, may differ from 0: nets and trees leave out the rest."""
         return np.ones(self.dim, dtype=bool)
+
+    @property
+    def structure(self) -> Structure:
+        """What orbits are made of, for the kernels of `OrbitGP`; by default all elements are listed for them."""
+        return Listed()
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """The coordinates of each unit that the group moves as a whole, for searches that move one unit at a time.
+
+        By default each coordinate is one.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> turbines = ob.groups.BlockPermutation(2, 2)
+        >>> ob.groups.Product(turbines, ob.groups.Symmetric(2)).unit_coordinates
+        [array([0, 1]), array([2, 3]), array([4]), array([5])]
+        >>> ob.groups.Diagonal(ob.groups.Dihedral(5), 2).unit_coordinates
+        [array([0, 1]), array([2, 3])]
+        """
+        return list(np.arange(self.dim)[:, None])
 
     def centered(self, point: npt.ArrayLike) -> Self:
         """Return the same action about another fixed point.
@@ -413,6 +436,15 @@ class Group(Recipe, ABC):
 
     def _normals_about(self, point: Array) -> Array:
         return dirichlet_normals(point, self.elements() @ point)
+
+    def _on_copies(self, copies: int) -> tuple[int, "Group"]:
+        """Return how many blocks of coordinates this group moves, and the group that moves them with all their copies.
+
+        `Diagonal` acts by it. By default the group moves one block, its point, by elements that are listed.
+        """
+        from orbandit.groups.diagonal import Copies  # which is a group itself
+
+        return 1, Copies(self, copies)
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
         elements = self.elements(limit)

@@ -13,6 +13,7 @@ from orbandit._checks import Array, as_dim, shown
 from orbandit.groups.blockwise import Blockwise
 from orbandit.groups.closure import check_limit, close_matrices
 from orbandit.groups.signed import SignedPermutation
+from orbandit.groups.structures import Multisets, Structure
 from orbandit.groups.symmetric import Symmetric
 from orbandit.groups.ties import ranks, tolerances
 
@@ -34,6 +35,11 @@ class BlockGroup(Blockwise):
     def is_reflection(self) -> bool:
         """Whether blocks are single coordinates."""
         return self._size == 1
+
+    @property
+    def structure(self) -> Structure:
+        """Multisets of blocks."""
+        return Multisets(self._blocks, self._size, self._signed)
 
     def _generators(self) -> Array:
         return self._spread(self._rows.generators)

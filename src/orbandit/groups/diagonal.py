@@ -8,14 +8,9 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_dim, identity, shown
 from orbandit.errors import GroupTooLargeError, InputTypeError
 from orbandit.groups.base import Group, listed
-from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation
 from orbandit.groups.blockwise import kron
 from orbandit.groups.enumerated import EnumeratedGroup
-from orbandit.groups.orthogonal import Orthogonal
-from orbandit.groups.product import Product
-from orbandit.groups.signed import SignedPermutation, SignFlips
-from orbandit.groups.symmetric import Symmetric
-from orbandit.groups.trivial import Trivial
+from orbandit.groups.structures import Rearranged, Structure
 
 
 @final
@@ -55,7 +50,7 @@ class Diagonal(Group):
             copies *= group._copies
             group = group._part
         self._part, self._copies = group, copies
-        blocks, self._inner = _moving_together(group, self._copies)
+        blocks, self._inner = group._on_copies(copies)
         places = np.arange(self._inner.dim).reshape(self._copies, blocks, -1)
         self._places = places.transpose(1, 0, 2).ravel()  # inner point = point[places]
         self._back = np.argsort(self._places)
@@ -84,6 +79,16 @@ class Diagonal(Group):
     @property
     def _effort(self) -> int:
         return self._inner._effort
+
+    @property
+    def structure(self) -> Structure:
+        """That of the group which moves all copies together."""
+        return Rearranged(self._inner, self._places)
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """Those of each copy."""
+        return list(np.arange(self.dim).reshape(self._copies, -1))
 
     def _name(self) -> str:
         return f"Diagonal({self._part._name()}, {self._copies})"
@@ -144,25 +149,8 @@ def on_copies(matrices: Array, copies: int) -> Array:
     return kron(identity(copies)[None], matrices)
 
 
-def _moving_together(group: Group, copies: int) -> tuple[int, Group]:
-    """Return how many blocks the part moves, and the group that moves them with all their copies."""
-    match group:
-        case Trivial():
-            return 1, Trivial(group.dim * copies)
-        case Symmetric():
-            return group.dim, BlockPermutation(group.dim, copies)
-        case SignedPermutation():
-            return group.dim, SignedBlockPermutation(group.dim, copies)
-        case SignFlips():
-            return group.dim, Product(*[SignedBlockPermutation(1, copies)] * group.dim)
-        case BlockPermutation() | SignedBlockPermutation() | Orthogonal():
-            return group.blocks, type(group)(group.blocks, copies * group.size)
-        case _:
-            return 1, _Copies(group, copies)
-
-
 @final
-class _Copies(EnumeratedGroup):
+class Copies(EnumeratedGroup):
     """The listed elements of a part, acting on every copy."""
 
     def __init__(self, part: Group, copies: int) -> None:
@@ -180,10 +168,11 @@ class _Copies(EnumeratedGroup):
 
     @property
     def order(self) -> int:
+        """The part's order."""
         return len(self._listed)
 
     def _name(self) -> str:
-        return f"_Copies({self._part._name()}, {self._copies})"
+        return f"Copies({self._part._name()}, {self._copies})"
 
     def _generators(self) -> Array:
         return on_copies(self._part.generators, self._copies)

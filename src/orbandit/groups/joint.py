@@ -21,6 +21,7 @@ from orbandit.groups.closure import check_limit, generic_point
 from orbandit.groups.domain import dirichlet_normals, irredundant
 from orbandit.groups.enumerated import CHUNK
 from orbandit.groups.generated import Matrix
+from orbandit.groups.structures import Extension, Structure
 from orbandit.groups.ties import Flags, best_image, settled, tolerances
 
 SAME = 1e-9
@@ -112,6 +113,16 @@ class Joint(Group):
     @property
     def _effort(self) -> int:
         return len(self._cosets) * self._a._effort
+
+    @property
+    def structure(self) -> Structure:
+        """The cosets of b on the orbits of a."""
+        return Extension(self._a, self._cosets, self._b.generators)
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """Those of the part with fewer units."""
+        return min(self._a.unit_coordinates, self._b.unit_coordinates, key=len)
 
     def _name(self) -> str:
         return f"Joint({self._a._name()}, {self._b._name()})"

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, safe_scale, shown
 from orbandit.errors import GroupTooLargeError, InputError, NoDomainError
 from orbandit.groups.blockwise import Blockwise
+from orbandit.groups.structures import GramMatrices, Structure
 from orbandit.groups.symmetric import adjacent_swaps
 
 RANK = 1e-12
@@ -57,6 +58,11 @@ class Orthogonal(Blockwise):
     def order(self) -> float:
         """Infinite."""
         return math.inf
+
+    @property
+    def structure(self) -> Structure:
+        """M^T M, which says all of a matrix that no mixing of its rows changes."""
+        return GramMatrices(self._blocks, self._size)
 
     def _generators(self) -> Array:
         # Turns by one radian, no fraction of a full one, of each pair of neighbours, and one mirror: their

@@ -11,6 +11,7 @@ from orbandit._checks import Array, check_room, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups.base import Group
 from orbandit.groups.closure import check_limit
+from orbandit.groups.structures import SideBySide, Structure
 
 
 @final
@@ -65,6 +66,17 @@ class Product(Group):
     @property
     def _effort(self) -> int:
         return sum(part._effort for part in self._parts)
+
+    @property
+    def structure(self) -> Structure:
+        """The parts side by side."""
+        return SideBySide(tuple(zip(self._parts, self._slices, strict=True)))
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """The parts' units."""
+        parts = zip(self._parts, self._slices, strict=True)
+        return [own.start + unit for part, own in parts for unit in part.unit_coordinates]
 
     def _name(self) -> str:
         return f"Product({', '.join(part._name() for part in self._parts)})"

@@ -7,6 +7,8 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array, as_dim, identity
+from orbandit.groups.base import Group
+from orbandit.groups.product import Product
 from orbandit.groups.reflection import ReflectionGroup
 from orbandit.groups.symmetric import adjacent_swaps, as_matrices, permutation_matrices, random_permutation_matrices
 
@@ -44,6 +46,11 @@ class SignFlips(ReflectionGroup):
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.abs(points)
+
+    def _on_copies(self, copies: int) -> tuple[int, Group]:
+        from orbandit.groups.blocks import SignedBlockPermutation  # which is made of the group below
+
+        return self.dim, Product(*[SignedBlockPermutation(1, copies)] * self.dim)
 
     def _folding_elements(self, points: Array) -> Array:
         return np.asarray(np.where(points < 0, -1.0, 1.0)[:, :, None] * np.eye(self.dim))
@@ -94,6 +101,11 @@ class SignedPermutation(ReflectionGroup):
         folded = np.abs(points)
         folded.sort(axis=1)
         return folded
+
+    def _on_copies(self, copies: int) -> tuple[int, Group]:
+        from orbandit.groups.blocks import SignedBlockPermutation  # which is made of this group
+
+        return self.dim, SignedBlockPermutation(self.dim, copies)
 
     def _folding_elements(self, points: Array) -> Array:
         order = np.argsort(np.abs(points), axis=1, kind="stable")

@@ -11,7 +11,7 @@ import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
 from orbandit.agents.gaussian.level import WORTH, Level
-from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, aligned_kernel, quotient_kernel
+from orbandit.agents.gaussian.quotient_kernel import MAX_AVERAGED, QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.groups.units import scale_classes
 
 G, S = ob.groups, ob.spaces
@@ -19,7 +19,7 @@ G, S = ob.groups, ob.spaces
 GROUPS = cases.FINITE | cases.INFINITE | cases.LARGE
 every_group = pytest.mark.parametrize("name", GROUPS)
 every_family = pytest.mark.parametrize("family", FAMILIES)
-SMALL = [name for name, make in cases.FINITE.items() if make().order <= MOST]
+SMALL = [name for name, make in cases.FINITE.items() if make().order <= MAX_AVERAGED]
 REFLECTION = [name for name in SMALL if GROUPS[name]().is_reflection]
 LISTED = ["C2", "C5", "C5 moved", "shift 5", "diagonal D3", "diagonal C4", "diagonal H3", "diagonal moved"]
 LISTED += ["blocks 3x2", "cube rotations", "icosahedral rotations", "point reflection", "Klein", "alternating"]

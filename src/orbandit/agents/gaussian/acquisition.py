@@ -20,7 +20,7 @@ import numpy as np
 from orbandit._checks import Array
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Model
-from orbandit.agents.gaussian.moves import steps_from, unit_moves, units_of
+from orbandit.agents.gaussian.moves import steps_from, unit_moves
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
 
@@ -106,8 +106,8 @@ def scouts_of(model: Model, space: Space, group: Group | None, beta: float, rng:
     if group is None:
         points = steps_from(around, space, model.shortest, NEARBY, rng)
     else:
-        units, each = units_of(group), NEARBY // 2
-        moves = unit_moves(leaders, space, units, model.pool.points, model.shortest, each, rng)
+        each = NEARBY // 2
+        moves = unit_moves(leaders, space, group.unit_coordinates, model.pool.points, model.shortest, each, rng)
         points = np.concatenate([steps_from(around, space, model.shortest, each, rng), moves])
     return Scouts(points, *model.at(model.features(points)))
 

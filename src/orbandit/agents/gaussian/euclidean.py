@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import CompiledMetric
-from orbandit.groups import Group, Orthogonal
+from orbandit.groups import Group
+from orbandit.groups.structures import GramMatrices
 
 Index = npt.NDArray[np.intp]
 
@@ -186,7 +187,7 @@ class Gram(Euclidean):
 
     Parameters
     ----------
-    group : Orthogonal
+    matrices : GramMatrices
         Says how many blocks there are.
     columns, center
         As for `Euclidean`.
@@ -196,8 +197,8 @@ class Gram(Euclidean):
         The width of the space in each class.
     """
 
-    def __init__(self, group: Orthogonal, columns: Index, center: Array, classes: Index, unit: Array) -> None:
-        self._blocks, self._size = group.blocks, group.size
+    def __init__(self, matrices: GramMatrices, columns: Index, center: Array, classes: Index, unit: Array) -> None:
+        self._blocks, self._size = matrices
         self._left, self._right = np.triu_indices(self._size)
         ones = np.eye(len(unit))[classes[: self._size]]
         super().__init__(columns, center, ones[self._left] + ones[self._right])

@@ -30,7 +30,7 @@ from orbandit._checks import Array
 from orbandit.agents.gaussian.base import CompiledMetric
 from orbandit.agents.gaussian.euclidean import Index
 from orbandit.agents.gaussian.memory import Memory
-from orbandit.groups.blocks import BlockGroup
+from orbandit.groups.structures import Multisets
 
 WIDTH = 0.5
 """Standard deviation of a bump, in length scales.
@@ -54,7 +54,7 @@ class Layouts(CompiledMetric):
 
     Parameters
     ----------
-    group : BlockGroup
+    units : Multisets
         Says how many units there are, and whether their signs matter.
     columns, center
         Which coordinates are seen, and what is taken away from them.
@@ -64,9 +64,9 @@ class Layouts(CompiledMetric):
 
     has_reach = True
 
-    def __init__(self, group: BlockGroup, columns: Index, center: Array, classes: Index) -> None:
+    def __init__(self, units: Multisets, columns: Index, center: Array, classes: Index) -> None:
         self._columns, self._center = columns, center
-        self._units, self._size, self._signed = group.blocks, group.size, group._signed
+        self._units, self._size, self._signed = units
         self._places = classes[: self._size]
         self._own_classes, kinds = np.unique(self._places, return_inverse=True)
         self._kinds = kinds.astype(np.int64)

@@ -415,7 +415,7 @@ class OrbitGP(SpatialAgent):
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         kernel = self._kernel if self._reference is None else self._aligned_to(self._reference)
-        self._model = Model.restored(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
+        self._model = Model.restore(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
         self._start = self._loaded_start(arrays)
 
     def _check_inside(self, points: Array) -> None:

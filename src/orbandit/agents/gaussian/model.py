@@ -228,7 +228,7 @@ class Model:
         }
 
     @classmethod
-    def restored(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
+    def restore(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
         """Return the model whose `arrays` these are, checked; worked out anew if another version's kernel made them."""
         if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:  # 0.1.0 tied the reach to the lengths
             arrays = {**arrays, "lengths": np.append(arrays["lengths"], 1.0)}

@@ -6,7 +6,7 @@ import pytest
 import naive_gp
 import orbandit as ob
 from orbandit._kernels.factor import backward, forward, lower_diagonal, solve_each
-from orbandit.agents.gaussian.posterior import JITTER, ROOM, Posterior
+from orbandit.agents.gaussian.posterior import FIRST_ROOM, JITTER, Posterior
 from orbandit.errors import InputError
 
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
@@ -62,7 +62,7 @@ def test_solves_and_lower_diagonals(compiled):
 
 @pytest.mark.parametrize("noise", [0.25, 1e-3, 1e-9])
 def test_growing_is_solving_from_scratch(noise):
-    points, rewards, noises = some(ROOM + 9, 150, 1, noise)
+    points, rewards, noises = some(FIRST_ROOM + 9, 150, 1, noise)
     known = grown(points, rewards, noises)
     queries = np.random.default_rng(2).random((20, 2))
     everything = np.concatenate([points, queries])

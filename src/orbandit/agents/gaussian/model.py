@@ -13,6 +13,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from orbandit._checks import Array
+from orbandit._rows import Rows
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.base import QuotientKernel
 from orbandit.agents.gaussian.fit import Parameters
@@ -74,13 +75,11 @@ class Model:
         self.kernel, self.parameters, self.pool = kernel, parameters, pool
         self.rewards, self.warp = rewards, warp
         self.posterior = Posterior(center, parameters.signal)
-        self._room = np.empty((0, len(pool.points)))
         if len(rewards):
             prior = self._covariances(rewards.features, rewards.features)
             noise = self._noise(expected[0], expected[1])
             self.posterior.rebuild(prior, rewards.counts, warp.of(rewards.means), noise)
-            self._make_room(len(rewards))
-            self._cross[:] = self._covariances(rewards.features, pool.features)
+        self._pool_rows = Rows(self._covariances(rewards.features, pool.features))
         self._refresh()
 
     @property
@@ -101,7 +100,7 @@ class Model:
     @property
     def _cross(self) -> Array:
         """The covariances of observed points with candidates."""
-        return self._room[: self.size]
+        return self._pool_rows.filled
 
     def place(self, feature: Array) -> tuple[int, Array, float]:
         """Return the row of a point, or `size` if it is new, with its covariances and its variance."""
@@ -126,12 +125,12 @@ class Model:
             variance = own + spread - float(solution @ (covariances + spread))
             variance = float(floored(np.array(variance), np.array(own + spread)))
             noise = float(self._noise(np.array([mean]), np.array([variance]))[0])
-            self._make_room(row + 1)
-            self._room[row] = self._covariances(feature[None], self.pool.features)[0]
+            with_pool = self._covariances(feature[None], self.pool.features)
         else:
+            with_pool = self._cross[row : row + 1]
             mean, variance, noise = float(self.means[row]), float(self.variances[row]), float(posterior.noise[row])
         told = mean if value is None else self._warped(row, value)
-        moved = self._room[row] + spread * (1 - solution.sum()) - solution @ self._cross
+        moved = with_pool[0] + spread * (1 - solution.sum()) - solution @ self._cross
         among = (posterior.noise / posterior.counts + posterior.jitter) * solution  # K w = k - D w where A w = k
         gain, surprise = 1 / (variance + noise), told - mean
         self.pool_means += moved * (gain * surprise)
@@ -143,6 +142,7 @@ class Model:
             self.means = np.append(self.means, mean + variance * gain * surprise)
             self.variances = np.append(self.variances, variance * noise * gain)
             posterior.append(covariances, own, noise=noise, count=1.0, mean=told)
+            self._pool_rows.append(with_pool)
         else:
             posterior.observe(row, told)
         self.rewards.add(row, point, feature, float(self.warp.undone(np.array(told))) if value is None else value)
@@ -201,7 +201,7 @@ class Model:
         other = object.__new__(Model)
         other.kernel, other.parameters, other.pool, other.warp = self.kernel, self.parameters, self.pool, self.warp
         other.rewards, other.posterior = self.rewards.copy(), self.posterior.copy()
-        other._room = self._room.copy()
+        other._pool_rows = Rows(self._cross)
         other._pool_prior = self._pool_prior
         other.pool_means, other.pool_variances = self.pool_means.copy(), self.pool_variances.copy()
         other.means, other.variances = self.means.copy(), self.variances.copy()
@@ -259,13 +259,6 @@ class Model:
         if self.parameters.noise > 0:
             return np.full(len(means), self.parameters.noise)
         return bernoulli(means, variances)
-
-    def _make_room(self, rows: int) -> None:
-        """Make room for covariances of so many points with candidates."""
-        if rows > len(self._room):
-            grown = np.empty((max(rows, 2 * len(self._room)), self._room.shape[1]))
-            grown[: len(self._room)] = self._room
-            self._room = grown
 
     def _refresh(self) -> None:
         """Work out means and variances from scratch."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.meshes.cells import Rows
+from orbandit._rows import Rows
 
 Index = npt.NDArray[np.intp]
 
@@ -53,7 +53,7 @@ class Rewards:
         return self._stats.filled[:, 2]
 
     def __len__(self) -> int:
-        return len(self._stats.filled)
+        return len(self._stats)
 
     def add(self, row: int, point: Array, feature: Array, value: float) -> None:
         """Add a reward of the point in a row, which may be the next one."""

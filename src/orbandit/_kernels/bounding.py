@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
-from orbandit._kernels.matern import LANES, SLOPES, Bumps, Room, decay, expand
+from orbandit._kernels.matern import LANES, SLOPES, Bumps, Room, decay, expand, polynomial
 
 PROVED, SPENT, FULL, BETTER = 0, 1, 2, 3
 RESERVE = 0.5
@@ -182,7 +182,7 @@ def shorten(
                 squares[0, lane] += gap * gap
         for lane in range(LANES):
             z = np.sqrt(squares[0, lane])
-            squares[1, lane] = abs(weights[b, lane]) * (1.0 + z * (1.0 + z / 3.0)) * decay(z)
+            squares[1, lane] = abs(weights[b, lane]) * polynomial(z) * decay(z)
         for lane in range(LANES):
             most = squares[1, lane]
             if most <= small and left_out + most <= allowed:

@@ -111,6 +111,12 @@ def decay(z: float) -> float:
 
 
 @compiled
+def polynomial(z: float) -> float:
+    """Return 1 + z + z^2 / 3, what a bump is besides exp(-z)."""
+    return 1.0 + z * (1.0 + z * THIRD)
+
+
+@compiled
 def sum_of_bumps(points: FloatArray, bumps: Bumps, out: FloatArray) -> None:
     """Write f at each point into `out`."""
     m, d = points.shape
@@ -126,7 +132,7 @@ def sum_of_bumps(points: FloatArray, bumps: Bumps, out: FloatArray) -> None:
                     squared[lane] += gap * gap
             for lane in range(LANES):
                 z = np.sqrt(squared[lane])
-                total[lane] += weights[b, lane] * (1.0 + z * (1.0 + z * THIRD)) * decay(z)
+                total[lane] += weights[b, lane] * polynomial(z) * decay(z)
         out[i] = total.sum()
 
 
@@ -208,7 +214,7 @@ def expand(
             for lane in range(LANES):
                 z[i, lane] = np.sqrt(z[i, lane])
                 e[i, lane] = decay(z[i, lane])
-                k[i, lane] = (1.0 + z[i, lane] * (1.0 + z[i, lane] * THIRD)) * e[i, lane]
+                k[i, lane] = polynomial(z[i, lane]) * e[i, lane]
         for lane in range(LANES):
             room.sums[0, lane] += weights[lane] * k[0, lane]
             coefficients[0, lane] = weights[lane] * (1.0 + z[0, lane]) * e[0, lane]

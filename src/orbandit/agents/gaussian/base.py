@@ -12,6 +12,7 @@ from itertools import accumulate
 import numpy as np
 
 from orbandit._checks import Array
+from orbandit._kernels.profiles import SQUARE
 
 CHUNK = 1_000_000
 """About how many values of images are computed at a time, where their mean is not compiled."""
@@ -190,19 +191,15 @@ class CompiledMetric(Metric):
 
     def squared(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q at all pairs."""
-        return self.means(PLAIN, a[:, None], b, lengths, is_same(a, b))
+        return self.means(SQUARE, a[:, None], b, lengths, is_same(a, b))
 
     def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return q and its slopes."""
-        return self.means_and_slopes(PLAIN, a[:, None], b, lengths, is_same(a, b))
+        return self.means_and_slopes(SQUARE, a[:, None], b, lengths, is_same(a, b))
 
     def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return q and its gradients."""
-        return self.means_along(PLAIN, points, b[:, None], lengths)
-
-
-PLAIN = 0
-"""The number of the family k(q) = q."""
+        return self.means_along(SQUARE, points, b[:, None], lengths)
 
 
 def is_same(a: Array, b: Array) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import CompiledMetric, Metric, QuotientKernel, is_same, side_by_side
-from orbandit.agents.gaussian.families import FAMILIES, Family
+from orbandit.agents.gaussian.families import Family
 
 
 class Radial(QuotientKernel):
@@ -80,10 +80,6 @@ class Fused(Radial):
 
     _metric: CompiledMetric
 
-    def __init__(self, widths: Array, metric: CompiledMetric, family: Family) -> None:
-        super().__init__(widths, metric, family)
-        self._number = 1 + list(FAMILIES.values()).index(family)
-
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the values at all pairs; the fewer points come first, since long rows are quick."""
         if len(b) < len(a):
@@ -100,15 +96,15 @@ class Fused(Radial):
 
     def means(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means over images."""
-        return self._metric.means(self._number, images, b, lengths, is_symmetric)
+        return self._metric.means(self._family.number, images, b, lengths, is_symmetric)
 
     def means_and_slopes(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> tuple[Array, Array]:
         """Return the means over images, and their derivatives."""
-        return self._metric.means_and_slopes(self._number, images, b, lengths, is_symmetric)
+        return self._metric.means_and_slopes(self._family.number, images, b, lengths, is_symmetric)
 
     def means_along(self, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means over images, and their gradients."""
-        return self._metric.means_along(self._number, points, images, lengths)
+        return self._metric.means_along(self._family.number, points, images, lengths)
 
 
 @final

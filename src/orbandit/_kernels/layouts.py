@@ -31,7 +31,7 @@ class Own(NamedTuple):
     """
 
     values: FloatArray
-    slopes: FloatArray
+    by_kind: FloatArray
     kinds: IndexArray
 
 
@@ -184,20 +184,20 @@ def layout_means(
     (n, g, m, size), (h, blocks, units) = a.shape, b.shape[:3]
     s, d = max(len(by_scale) - 1, 0), gradients.shape[1]
     rows = np.empty((4, LANES))
-    shared, q, values, slopes = rows[0], rows[1], rows[2], rows[3]
+    shared, q, values, by_q = rows[0], rows[1], rows[2], rows[3]
     parts, by_kind, by_unit = np.empty((size if s > 0 else 0, LANES)), np.empty((s, LANES)), np.empty((d, LANES))
     first_by_kind, first_by_unit, width = np.empty(s), np.empty(d), blocks * LANES
-    total, total_slope = np.empty(width), np.empty(width)
+    total, total_by_q = np.empty(width), np.empty(width)
     scales, moves = np.empty((len(by_scale), width)), np.empty((d, width))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
         total[:] = 0.0
-        total_slope[:] = 0.0
+        total_by_q[:] = 0.0
         scales[:] = 0.0
         moves[:] = 0.0
         for pair in range(g * h):
             x, turned = a[row, pair // h], b[pair % h]
-            own_values, own_slopes = own.values[pair % h], own.slopes[pair % h]
+            own_values, own_by_kind = own.values[pair % h], own.by_kind[pair % h]
             take_in(x, turned[0])
             first = 0.0
             for block in range(blocks_for(columns)):
@@ -210,25 +210,25 @@ def layout_means(
                 start = block * LANES
                 for lane in range(LANES):
                     q[lane] = square * max(first + own_values[block, lane] - 2.0 * shared[lane], 0.0)
-                profile(family, q, LANES, values, slopes)
+                profile(family, q, LANES, values, by_q)
                 for lane in range(LANES):
                     total[start + lane] += values[lane]
-                    total_slope[start + lane] += slopes[lane]
+                    total_by_q[start + lane] += by_q[lane]
                 for kind in range(s):
                     for lane in range(LANES):
-                        part = first_by_kind[kind] + own_slopes[block, kind, lane] - 2.0 * by_kind[kind, lane]
-                        scales[kind, start + lane] += square * part * slopes[lane]
+                        part = first_by_kind[kind] + own_by_kind[block, kind, lane] - 2.0 * by_kind[kind, lane]
+                        scales[kind, start + lane] += square * part * by_q[lane]
                 if s > 0:
                     for lane in range(LANES):
-                        scales[s, start + lane] -= 2.0 * q[lane] * slopes[lane]
+                        scales[s, start + lane] -= 2.0 * q[lane] * by_q[lane]
                 for c in range(d):
                     for lane in range(LANES):
-                        moves[c, start + lane] += slopes[lane] * by_unit[c, lane]
+                        moves[c, start + lane] += by_q[lane] * by_unit[c, lane]
         for c in range(d):
             # Twice, since the gradient of S(X, X) is twice that by its first argument.
             factor, here = 2.0 * square * STEEPNESS / (m * units * g * h * lengths[c % size]), first_by_unit[c]
             for col in range(columns):
-                gradients[row, c, col] = factor * (moves[c, col + 1] - here * total_slope[col + 1])
+                gradients[row, c, col] = factor * (moves[c, col + 1] - here * total_by_q[col + 1])
         write_mean(total, g * h, 1, columns, is_symmetric, row, out)
         for scale in range(len(by_scale)):
             write_mean(scales[scale], g * h, 1, columns, is_symmetric, row, by_scale[scale])
@@ -238,7 +238,7 @@ def layout_means(
 def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: FloatArray, by_kind: FloatArray) -> None:
     """Write S of the layouts in each lane of one array of blocks and of another, (blocks, units, size, LANES) both.
 
-    Also its slopes: (blocks, LANES) and (blocks, kinds, LANES). Negatives of units are left out of the first.
+    Also its derivatives: (blocks, LANES) and (blocks, kinds, LANES). Negatives of units are left out of the first.
     """
     m, size = a.shape[1:3]
     units = b.shape[1]

@@ -15,7 +15,7 @@ from orbandit._kernels.matern import FARTHEST, THIRD, decay
 SQUARE, MATERN12, MATERN32, MATERN52, RBF = range(5)
 """The numbers of the families; SQUARE is q itself."""
 LEAST_DISTANCE = 1e-7
-"""Distances below this count as this where a slope divides by them: nearer to its kink, a slope would be rounding."""
+"""Distances below this count as this where a derivative divides by them: nearer to its kink, it would be rounding."""
 LANES = 8
 """Widths of rows are multiples of this: what is left over by vector instructions would be done one by one."""
 
@@ -53,27 +53,27 @@ def padded(columns: int) -> int:
 
 
 @compiled
-def profile(family: int, q: FloatArray, width: int, values: FloatArray, slopes: FloatArray) -> None:
+def profile(family: int, q: FloatArray, width: int, values: FloatArray, by_q: FloatArray) -> None:
     """Write the values of a family and its derivatives at the first `width` of the squared distances."""
     if family == SQUARE:
         for col in range(width):
             values[col] = q[col]
-            slopes[col] = 1.0
+            by_q[col] = 1.0
     elif family == MATERN12:
         for col in range(width):
             z = np.sqrt(q[col])
-            values[col], slopes[col] = compiled_matern12(max(z, LEAST_DISTANCE), decay(z))
+            values[col], by_q[col] = compiled_matern12(max(z, LEAST_DISTANCE), decay(z))
     elif family == MATERN32:
         for col in range(width):
             z = min(np.sqrt(3.0 * q[col]), FARTHEST)
-            values[col], slopes[col] = compiled_matern32(z, decay(z))
+            values[col], by_q[col] = compiled_matern32(z, decay(z))
     elif family == MATERN52:
         for col in range(width):
             z = min(np.sqrt(5.0 * q[col]), FARTHEST)
-            values[col], slopes[col] = compiled_matern52(z, z * THIRD, decay(z))
+            values[col], by_q[col] = compiled_matern52(z, z * THIRD, decay(z))
     else:
         for col in range(width):
-            values[col], slopes[col] = compiled_rbf(decay(0.5 * q[col]))
+            values[col], by_q[col] = compiled_rbf(decay(0.5 * q[col]))
 
 
 @compiled

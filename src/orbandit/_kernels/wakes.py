@@ -1,4 +1,4 @@
-"""Wakes of turbines: the simplified Gaussian model of IEA Wind Task 37 with a smooth onset, and its slopes."""
+"""Wakes of turbines: the simplified Gaussian model of IEA Wind Task 37 with a smooth onset, and its gradient."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def deficit(dx: float, dy: float) -> float:
 
 
 @compiled
-def deficit_slopes(dx: float, dy: float) -> tuple[float, float, float]:
+def deficit_gradient(dx: float, dy: float) -> tuple[float, float, float]:
     """Return the deficit and its derivatives along dx and dy."""
     loss = deficit(dx, dy)
     if loss == 0.0:
@@ -73,10 +73,10 @@ def farm_power(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out:
 
 
 @compiled
-def farm_slopes(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray) -> None:
+def farm_gradients(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray) -> None:
     """Write the gradient of the power of each layout, (n, turbines, 2); weights are (k,)."""
     turbines = layouts.shape[1]
-    losses, slopes = np.empty(turbines), np.empty((turbines, turbines, 3))
+    losses, gradients = np.empty(turbines), np.empty((turbines, turbines, 3))
     behind = np.empty((turbines, turbines), np.int64)
     for p in range(layouts.shape[0]):
         out[p] = 0.0
@@ -85,13 +85,13 @@ def farm_slopes(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out
             for i in range(turbines):
                 for j in range(i):
                     dx, dy = _in_wind(layouts[p], i, j, winds[w])
-                    loss, by_dx, by_dy = deficit_slopes(abs(dx), dy)
-                    slopes[i, j] = loss, by_dx if dx > 0.0 else -by_dx, by_dy
+                    loss, by_dx, by_dy = deficit_gradient(abs(dx), dy)
+                    gradients[i, j] = loss, by_dx if dx > 0.0 else -by_dx, by_dy
                     behind[i, j] = j if dx > 0.0 else i
                     losses[behind[i, j]] += loss**2
             for i in range(turbines):
                 for j in range(i):
-                    loss, by_dx, by_dy = slopes[i, j]
+                    loss, by_dx, by_dy = gradients[i, j]
                     if loss == 0.0:
                         continue
                     total = losses[behind[i, j]]

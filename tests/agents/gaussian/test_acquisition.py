@@ -121,7 +121,7 @@ def test_an_ascent_finds_the_top_within_the_space():
 def test_slopes_are_those_of_mean_and_variance(group):
     model = model_on(ob.spaces.Box(0.0, 1.0, dim=2), group)
     points = np.array([[0.21, 0.7], [0.6, 0.33]])
-    means, variances, mean_slopes, variance_slopes = model.slopes(points)
+    means, variances, mean_slopes, variance_slopes = model.gradients(points)
     np.testing.assert_allclose((means, variances), model.at(model.features(points)))
     for axis in range(2):
         step = 1e-6 * np.eye(2)[axis]

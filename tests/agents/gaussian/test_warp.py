@@ -24,7 +24,7 @@ def test_slopes_are_those_of_differences(warp):
     rewards = np.linspace(0.013, 0.987, 50)
     step = 1e-7
     differences = (warp.of(rewards + step) - warp.of(rewards - step)) / (2 * step)
-    np.testing.assert_allclose(warp.slopes(rewards), differences, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(warp.derivatives(rewards), differences, rtol=1e-5, atol=1e-8)
 
 
 def test_rewards_that_are_all_alike_are_not_warped():

@@ -140,9 +140,9 @@ def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]
     """Return m(x) + beta sqrt(v(x)) as a function of points, with gradients."""
 
     def bounds(points: Array) -> tuple[Array, Array]:
-        means, variances, mean_slopes, variance_slopes = model.slopes(points)
+        means, variances, mean_gradients, variance_gradients = model.gradients(points)
         roots = np.sqrt(variances)
-        return means + beta * roots, mean_slopes + (beta / 2 / roots)[:, None] * variance_slopes
+        return means + beta * roots, mean_gradients + (beta / 2 / roots)[:, None] * variance_gradients
 
     return bounds
 
@@ -216,29 +216,29 @@ def ascend(
         A start that gains no more than this in a step stops.
     """
     ends = starts.copy()
-    tops, slopes = bounds(ends)
-    strides = stride / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)
+    tops, gradients = bounds(ends)
+    strides = stride / np.maximum(np.linalg.norm(gradients, axis=1), 1e-300)
     going = np.arange(len(ends))
     points, heights = ends, tops
     for _ in range(steps):
-        trials = space.project(points + strides[:, None] * slopes)
+        trials = space.project(points + strides[:, None] * gradients)
         moves = trials - points
-        new_heights, new_slopes = bounds(trials)
-        rises = (moves * slopes).sum(axis=1)
+        new_heights, new_gradients = bounds(trials)
+        rises = (moves * gradients).sum(axis=1)
         good = new_heights >= heights + 1e-4 * rises
         squares = (moves * moves).sum(axis=1)
-        bends = (moves * (slopes - new_slopes)).sum(axis=1)
+        bends = (moves * (gradients - new_gradients)).sum(axis=1)
         spectral = np.where(bends > 0, squares / np.where(bends > 0, bends, 1.0), 4 * strides)
         strides = np.where(good, np.clip(spectral, strides / 16, 16 * strides), strides / 4)
         points = np.where(good[:, None], trials, points)
-        slopes = np.where(good[:, None], new_slopes, slopes)
+        gradients = np.where(good[:, None], new_gradients, gradients)
         gains = np.where(good, new_heights - heights, rises)
         heights = np.where(good, new_heights, heights)
         ends[going], tops[going] = points, heights
         on = gains > enough
         if not on.any():
             break
-        going, points, heights, slopes, strides = going[on], points[on], heights[on], slopes[on], strides[on]
+        going, points, heights, gradients, strides = going[on], points[on], heights[on], gradients[on], strides[on]
     return ends, tops
 
 

@@ -48,11 +48,11 @@ class Euclidean(CompiledMetric):
         """Return the squared distances of pairs."""
         return np.asarray((a - b) ** 2 @ self._weights(lengths))
 
-    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the squared distances of pairs, and their slopes."""
-        terms, slopes = (a - b) ** 2 * self._weights(lengths), np.zeros((len(lengths), len(a)))
-        slopes[: self._exponents.shape[1]] = -(terms @ self._exponents).T
-        return terms.sum(axis=1), slopes
+    def squared_paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the squared distances of pairs, and their derivatives."""
+        terms, by_scale = (a - b) ** 2 * self._weights(lengths), np.zeros((len(lengths), len(a)))
+        by_scale[: self._exponents.shape[1]] = -(terms @ self._exponents).T
+        return terms.sum(axis=1), by_scale
 
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q); as sums of squared differences, without cancellation."""
@@ -60,14 +60,14 @@ class Euclidean(CompiledMetric):
         none = np.empty((1, p, 0)), np.empty((0, m, n)), np.empty((m, 0, n))
         return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, none[1], none[2])
 
-    def means_and_slopes(
+    def means_and_scale_gradients(
         self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
     ) -> tuple[Array, Array]:
-        """Return means and slopes."""
+        """Return means and derivatives."""
         (m, _, p), n, own = images.shape, len(b), self._exponents.shape[1]
-        slopes, none = np.zeros((len(lengths), m, n)), (np.empty((1, p, 0)), np.empty((m, 0, n)))
-        some = slopes[:own]
-        return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, some, none[1]), slopes
+        by_scale, none = np.zeros((len(lengths), m, n)), (np.empty((1, p, 0)), np.empty((m, 0, n)))
+        some = by_scale[:own]
+        return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, some, none[1]), by_scale
 
     def means_along(self, family: int, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return means, and gradients by the derivatives f'(x) of features."""
@@ -88,7 +88,7 @@ class Euclidean(CompiledMetric):
         b: Array,
         lengths: Array,
         is_symmetric: bool,
-        slopes: Array,
+        by_scale: Array,
         gradients: Array,
     ) -> Array:
         """Return the means over images of both, (m, g, p) and (n, h, p), and write derivatives if there is room."""
@@ -99,7 +99,7 @@ class Euclidean(CompiledMetric):
         turned, out = np.zeros((h, p, padded(n))), np.empty((len(a), n))
         turned[:, :, :n] = (b * scale).transpose(1, 2, 0)
         first, by_point = np.ascontiguousarray(a * scale), np.ascontiguousarray(scale[:, None] * jacobians)
-        square_means(family, first, turned, self._exponents, by_point, is_symmetric, out, slopes, gradients)
+        square_means(family, first, turned, self._exponents, by_point, is_symmetric, out, by_scale, gradients)
         return out
 
     def _weights(self, lengths: Array) -> Array:

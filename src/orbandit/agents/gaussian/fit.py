@@ -160,13 +160,13 @@ def hypothesis(
     fresh : sequence of (n_scales,) arrays
         Lengths where it begins besides, with signal and noise as the rewards suggest.
     """
-    slopes = warp.slopes(rewards.means)
+    derivatives = warp.derivatives(rewards.means)
     features = kernel.features(rewards.points)
-    data = Data(features, rewards.counts, warp.of(rewards.means), rewards.scatter * slopes**2)
+    data = Data(features, rewards.counts, warp.of(rewards.means), rewards.scatter * derivatives**2)
     signal = max(data.variance, prior.least, LITTLE) / 2
     anew = [Parameters(signal, lengths, data.variance / 10 + LITTLE) for lengths in fresh]
     found = fit(kernel, data, prior, [*starts, *anew], noise)
-    loss = found.loss - float(rewards.counts @ np.log(slopes))  # of rewards, not of warped ones
+    loss = found.loss - float(rewards.counts @ np.log(derivatives))  # of rewards, not of warped ones
     return Hypothesis(kernel, found.parameters, data.center, warp, loss)
 
 
@@ -199,7 +199,7 @@ class Task:
         data, values = self._data, np.exp(theta)
         features = data.features
         noise = np.full(len(data.counts), values[-1]) if self._noise is None else self._noise
-        correlations, slopes = self._kernel.cross_and_slopes(features, features, values[1:-1])
+        correlations, by_scale = self._kernel.cross_and_scale_gradients(features, features, values[1:-1])
         signal = values[0] * (correlations + 1.0)
         matrix = signal.copy()
         matrix.flat[:: len(matrix) + 1] += noise / data.counts + 1e-10 * values[0]
@@ -215,7 +215,7 @@ class Task:
         loss = 0.5 * self._residuals @ weights + np.log(factor.diagonal()).sum() + 0.5 * away @ away
         pull = inverse - np.outer(weights, weights)
         gradient[0] += 0.5 * np.vdot(pull, signal)
-        gradient[1:-1] += 0.5 * values[0] * np.einsum("ij,cij->c", pull, slopes)
+        gradient[1:-1] += 0.5 * values[0] * np.einsum("ij,cij->c", pull, by_scale)
         if self._noise is None:
             repeats, scatter = (data.counts - 1).sum(), data.scatter.sum()
             loss += 0.5 * repeats * theta[-1] + 0.5 * scatter / values[-1]

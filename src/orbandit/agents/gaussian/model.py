@@ -170,22 +170,22 @@ class Model:
             return np.full(len(own), self.posterior.center), own + self.posterior.spread
         return self.posterior.at(self._covariances(self.rewards.features, features), own)
 
-    def slopes(self, points: Array) -> tuple[Array, Array, Array, Array]:
+    def gradients(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """Return mean and variance at (m, dim) points, and their gradients, (m, dim) each."""
         signal, lengths, spread = self.parameters.signal, self.parameters.lengths, self.posterior.spread
         if not self.size:
             flat = np.zeros_like(points)
             return np.full(len(points), self.posterior.center), np.full(len(points), signal + spread), flat, flat
-        values, slopes = self.kernel.along_many(points, self.rewards.features, lengths)
+        values, by_point = self.kernel.along_many(points, self.rewards.features, lengths)
         cross = signal * values + spread
         solutions = self.posterior.solve(cross)
         weights = self.posterior.weights
         means = self.posterior.center + cross @ weights
         prior = np.full(len(points), signal + spread)
         variances = floored(prior - (cross * solutions).sum(axis=1), prior)
-        mean_slopes = signal * (weights @ slopes)
-        variance_slopes = -2 * signal * (solutions[:, None] @ slopes)[:, 0]
-        return means, variances, mean_slopes, variance_slopes
+        mean_gradients = signal * (weights @ by_point)
+        variance_gradients = -2 * signal * (solutions[:, None] @ by_point)[:, 0]
+        return means, variances, mean_gradients, variance_gradients
 
     def joint(self, features: Array) -> tuple[Array, Array]:
         """Return the means at points and their covariances with each other."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import naive_gp
-from orbandit._kernels.profiles import LANES, SQUARE, carry, padded, profile, write_mean
+from orbandit._kernels.profiles import ROW_MULTIPLE, SQUARE, carry, padded, profile, write_mean
 from orbandit.agents.gaussian.families import FAMILIES
 
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
@@ -38,10 +38,10 @@ def test_the_square_itself_and_what_is_beyond_the_width(compiled):
 
 @both
 def test_widths(compiled):
-    for columns in range(3 * LANES):
+    for columns in range(3 * ROW_MULTIPLE):
         width = pick(padded, compiled)(columns)
-        assert columns <= width < columns + LANES
-        assert width % LANES == 0
+        assert columns <= width < columns + ROW_MULTIPLE
+        assert width % ROW_MULTIPLE == 0
 
 
 @both

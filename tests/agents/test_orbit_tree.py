@@ -262,10 +262,10 @@ def test_epochs_take_up_their_horizon():
     agent = OrbitTree(SQUARE, seed=0)
     agent._play(bump(SQUARE), np.random.default_rng(0).random(20_000))
     assert agent._goal == 32_768
-    assert agent._tree.rules[kriging.BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
+    assert agent._tree.rules[kriging.RULE_BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
     bounds = OrbitTree(SQUARE, guarantee="theory", lipschitz=1.0, seed=0)
     bounds._play(bump(SQUARE), np.random.default_rng(0).random(100))
-    assert bounds._tree.rules[kriging.LOG] == pytest.approx(math.log(6 * 128.0**3))
+    assert bounds._tree.rules[kriging.RULE_LOG] == pytest.approx(math.log(6 * 128.0**3))
 
 
 def test_pending_asks_are_expected_to_be_as_estimated():

@@ -31,7 +31,7 @@ NOW, SCALE, RESIDUAL, FREEDOM = range(4)
 """What is known of all cells together: the number of changes, the Lipschitz constant in units of the first guess, and
 of the pooled noise the sum of residuals and its degrees of freedom."""
 
-BETA, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, LOG, CEILING = range(9)
+RULE_BETA, RULE_ALPHA, RULE_KAPPA, RULE_STEEP, RULE_REACH, RULE_EXTRA, RULE_BATCH, RULE_LOG, RULE_CEILING = range(9)
 """Rules: the weights of spread and radius in the key, how far the spread must fall below the radius before a cell is
 divided; c and l of the variogram; rewards of 0 and 1 added to a mean; the part of the visits that counts as a change;
 log(6 n^3) for keys that are confidence bounds, 0 for kriging; and a bound of all rewards."""
@@ -80,7 +80,7 @@ def workspace() -> tuple[IndexArray, FloatArray, FloatArray]:
 @compiled
 def variogram(squared: float, tree: Tree) -> float:
     """Return q of a squared distance."""
-    steep, reach = tree.rules[STEEP], tree.rules[REACH]
+    steep, reach = tree.rules[RULE_STEEP], tree.rules[RULE_REACH]
     squared *= tree.pool[SCALE] ** 2
     z = np.sqrt(3.0 * squared) / reach
     if z < 1e-4:

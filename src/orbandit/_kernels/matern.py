@@ -25,14 +25,14 @@ import numpy as np
 from orbandit._kernels.compiled import FloatArray, compiled
 
 LANES = 64
-FARTHEST = 64.0
+DECAY_END = 64.0
 """Beyond this distance exp(-z) stays what it is here, 1.6e-28."""
 
-C = tuple(math.exp(-0.5) * (-1.0) ** i / math.factorial(i) for i in range(15))
+EXP_COEFFICIENTS = tuple(math.exp(-0.5) * (-1.0) ** i / math.factorial(i) for i in range(15))
 """The Taylor polynomial of exp(-u) about u = 1/2: off by 2e-17 at most for u in [0, 1]."""
 
 NARROW = 0.1
-PRECISION = 1e-6
+QUOTIENT_PRECISION = 1e-6
 """Quotients of differences are precise to 1e-7 for |y| above NARROW, and given 1e-6; below, simpler bounds are used."""
 
 SHOULDER = (5.0 + math.sqrt(13.0)) / 2.0
@@ -87,21 +87,21 @@ def room(dim: int) -> Room:
 @compiled
 def decay(z: float) -> float:
     """Return exp(-z) for z >= 0, to within 2e-14 of itself: exp(-z / 64), squared six times."""
-    u = min(z, FARTHEST) / FARTHEST - 0.5
-    y = C[14] * u + C[13]
-    y = y * u + C[12]
-    y = y * u + C[11]
-    y = y * u + C[10]
-    y = y * u + C[9]
-    y = y * u + C[8]
-    y = y * u + C[7]
-    y = y * u + C[6]
-    y = y * u + C[5]
-    y = y * u + C[4]
-    y = y * u + C[3]
-    y = y * u + C[2]
-    y = y * u + C[1]
-    y = y * u + C[0]
+    u = min(z, DECAY_END) / DECAY_END - 0.5
+    y = EXP_COEFFICIENTS[14] * u + EXP_COEFFICIENTS[13]
+    y = y * u + EXP_COEFFICIENTS[12]
+    y = y * u + EXP_COEFFICIENTS[11]
+    y = y * u + EXP_COEFFICIENTS[10]
+    y = y * u + EXP_COEFFICIENTS[9]
+    y = y * u + EXP_COEFFICIENTS[8]
+    y = y * u + EXP_COEFFICIENTS[7]
+    y = y * u + EXP_COEFFICIENTS[6]
+    y = y * u + EXP_COEFFICIENTS[5]
+    y = y * u + EXP_COEFFICIENTS[4]
+    y = y * u + EXP_COEFFICIENTS[3]
+    y = y * u + EXP_COEFFICIENTS[2]
+    y = y * u + EXP_COEFFICIENTS[1]
+    y = y * u + EXP_COEFFICIENTS[0]
     y *= y
     y *= y
     y *= y
@@ -150,12 +150,12 @@ def weigh_values(weights: FloatArray, z: FloatArray, e: FloatArray, k: FloatArra
         # k'' is convex: its integral is below that of its chord, and above that of its tangent.
         chord = (2.0 * e[0, lane] + e[1, lane]) * (THIRD / 24.0)
         y = min(near * near - here * here, -NARROW)
-        exact = bend(y, k[0, lane], e[0, lane], here, k[1, lane]) * (1.0 + PRECISION)
+        exact = bend(y, k[0, lane], e[0, lane], here, k[1, lane]) * (1.0 + QUOTIENT_PRECISION)
         above = min(chord, exact) if near * near - here * here < -NARROW else chord
         y = far * far - here * here
         tangent = max(e[0, lane] * (THIRD / 8.0) * (1.0 - y * (THIRD / 2.0) / max(here, 1e-30)), 0.0)
         wide = max(y, NARROW)
-        exact = bend(wide, k[0, lane], e[0, lane], here, k[2, lane]) * (1.0 - PRECISION)
+        exact = bend(wide, k[0, lane], e[0, lane], here, k[2, lane]) * (1.0 - QUOTIENT_PRECISION)
         below = max(tangent, exact) if y > NARROW else tangent
         out[1, lane] = max(w * above, w * below)
         out[2, lane] = min(w * above, w * below)
@@ -174,7 +174,7 @@ def weigh_slopes(weights: FloatArray, z: FloatArray, e: FloatArray, out: FloatAr
         chord = (2.0 * e[0, lane] + e[1, lane]) * (THIRD / 48.0)
         y = min(near * near - here * here, -NARROW)
         rest = ((1.0 + near) * e[1, lane] - (1.0 + here - y / 2.0) * e[0, lane]) * (THIRD / 2.0)
-        exact = here * rest / (y * y) * (1.0 + PRECISION)
+        exact = here * rest / (y * y) * (1.0 + QUOTIENT_PRECISION)
         nearer = min(chord, exact) if near * near - here * here < -NARROW else chord
         away = min(e[0, lane] * far * (THIRD / 16.0) / max(here, 1e-30), THIRD / 6.0)
         out[1, lane] = weights[lane] * e[0, lane] * (THIRD / 8.0)

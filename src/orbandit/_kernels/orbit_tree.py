@@ -12,24 +12,24 @@ import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.kriging import (
-    ALPHA,
-    BATCH,
     BELIEF,
-    BETA,
-    CEILING,
     COUNT,
     DUE,
-    EXTRA,
     FOREIGN,
     FREEDOM,
     JUDGED,
-    KAPPA,
-    LOG,
     NEVER,
     NOISE,
     NOW,
     PENDING,
     RESIDUAL,
+    RULE_ALPHA,
+    RULE_BATCH,
+    RULE_BETA,
+    RULE_CEILING,
+    RULE_EXTRA,
+    RULE_KAPPA,
+    RULE_LOG,
     SCALE,
     SPREAD,
     SQUARES,
@@ -47,7 +47,7 @@ from orbandit._kernels.tournament import set_key
 @compiled
 def confidence(tree: Tree, node: int, visits: float) -> float:
     """Return the radius of the confidence interval of a mean: Hoeffding's or the empirical Bernstein bound's."""
-    count, log = tree.stats[node, COUNT], tree.rules[LOG]
+    count, log = tree.stats[node, COUNT], tree.rules[RULE_LOG]
     radius = np.sqrt(log / (2.0 * visits))
     if count > 1.0:
         mean = tree.stats[node, SUM] / count
@@ -65,7 +65,7 @@ def size_of(tree: Tree, node: int) -> float:
 @compiled
 def bounded(tree: Tree, node: int, visits: float) -> float:
     """Return the least upper confidence bound of a cell and those above it, as if it had so many visits."""
-    least = float(tree.rules[CEILING])
+    least = float(tree.rules[RULE_CEILING])
     above = node
     while above >= 0:
         count = tree.stats[above, COUNT]
@@ -86,13 +86,13 @@ def judge(tree: Tree, node: int) -> None:
     """Compute the spread and the key of a cell that is not divided."""
     row = tree.stats[node]
     row[JUDGED] = tree.pool[NOW]
-    if tree.rules[LOG] > 0.0:  # only what was told divides a cell
+    if tree.rules[RULE_LOG] > 0.0:  # only what was told divides a cell
         row[SPREAD] = confidence(tree, node, row[COUNT]) if row[COUNT] > 0.0 else np.inf
         key = bounded(tree, node, row[COUNT] + row[PENDING])
     else:
         mean, spread = krige(tree, tree.centers[node])
         row[SPREAD] = spread
-        key = mean + tree.rules[BETA] * spread + tree.rules[ALPHA] * size_of(tree, node)
+        key = mean + tree.rules[RULE_BETA] * spread + tree.rules[RULE_ALPHA] * size_of(tree, node)
     set_key(tree.keys, tree.heads, tree.levels, node, key + tree.ties[node])
 
 
@@ -105,7 +105,7 @@ def divide(tree: Tree, node: int) -> None:
             tree.stats[half, SPREAD] = np.inf
             tree.stats[half, JUDGED] = NEVER
             key = tree.keys[node] - tree.ties[node]
-            if tree.rules[LOG] > 0.0:
+            if tree.rules[RULE_LOG] > 0.0:
                 key = bounded(tree, half, 0.0)
             set_key(tree.keys, tree.heads, tree.levels, half, key + tree.ties[half])
     set_key(tree.keys, tree.heads, tree.levels, node, -np.inf)
@@ -114,7 +114,7 @@ def divide(tree: Tree, node: int) -> None:
 @compiled
 def is_ripe(tree: Tree, node: int, deepest: int) -> bool:
     """Tell whether a leaf was visited, its noise is below its size, and it has halves as far as is known."""
-    if tree.depths[node] >= deepest or tree.rules[KAPPA] * tree.stats[node, SPREAD] >= size_of(tree, node):
+    if tree.depths[node] >= deepest or tree.rules[RULE_KAPPA] * tree.stats[node, SPREAD] >= size_of(tree, node):
         return False
     if tree.stats[node, COUNT] + tree.stats[node, PENDING] == 0.0:
         return False
@@ -163,7 +163,7 @@ def weigh(tree: Tree, node: int) -> None:
     if row[PENDING] == 0.0:
         row[BELIEF] = 0.0
     row[VALUE] = (row[SUM] + row[PENDING] * row[BELIEF]) / visits
-    mean = (row[VALUE] * visits + 0.5 * tree.rules[EXTRA]) / (visits + tree.rules[EXTRA])
+    mean = (row[VALUE] * visits + 0.5 * tree.rules[RULE_EXTRA]) / (visits + tree.rules[RULE_EXTRA])
     fraction = tree.pool[RESIDUAL] / tree.pool[FREEDOM]
     row[NOISE] = max(fraction * max(mean * (1.0 - mean), 0.01) / visits, 1e-12)
     hush(tree, node)
@@ -201,7 +201,7 @@ def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: f
         shift(tree, node, place, 1.0)
     if row[COUNT] > 0.0:  # what the reward adds to the squared residuals about the cell's mean, over m (1 - m)
         count = row[COUNT]
-        mean = (row[SUM] + 0.5 * tree.rules[EXTRA]) / (count + tree.rules[EXTRA])
+        mean = (row[SUM] + 0.5 * tree.rules[RULE_EXTRA]) / (count + tree.rules[RULE_EXTRA])
         residual = (reward - row[SUM] / count) ** 2 * count / (count + 1.0)
         tree.pool[RESIDUAL] += residual / max(mean * (1.0 - mean), 0.01)
         tree.pool[FREEDOM] += 1.0
@@ -229,7 +229,7 @@ def expect(tree: Tree, node: int, amount: float) -> None:
 def postpone(tree: Tree, node: int) -> None:
     """Set the visits at which a cell is judged again."""
     visits = tree.stats[node, COUNT] + tree.stats[node, PENDING]
-    tree.stats[node, DUE] = visits + max(1.0, np.floor(tree.rules[BATCH] * visits)) if visits > 0.0 else 0.0
+    tree.stats[node, DUE] = visits + max(1.0, np.floor(tree.rules[RULE_BATCH] * visits)) if visits > 0.0 else 0.0
 
 
 @compiled
@@ -238,7 +238,7 @@ def change(tree: Tree, node: int, at_once: bool) -> None:
     weigh(tree, node)
     row = tree.stats[node]
     visits = row[COUNT] + row[PENDING]
-    bounds = tree.rules[LOG] > 0.0
+    bounds = tree.rules[RULE_LOG] > 0.0
     if bounds or at_once or visits >= row[DUE]:
         postpone(tree, node)
         is_leaf = tree.keys[node] > -np.inf

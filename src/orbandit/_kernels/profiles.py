@@ -2,7 +2,7 @@
 
 A formula is written once, for numbers and arrays alike: it returns the value and its derivative by q, given
 e = exp(-z) and z. Compiled loops call it for all columns of a row at once, with an exp of their own, so that beyond
-z = FARTHEST a value stays what it is there, below 1e-24; `agents/gaussian/families.py` calls it with NumPy's.
+z = DECAY_END a value stays what it is there, below 1e-24; `agents/gaussian/families.py` calls it with NumPy's.
 """
 
 from typing import TypeVar
@@ -10,13 +10,13 @@ from typing import TypeVar
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, compiled
-from orbandit._kernels.matern import FARTHEST, THIRD, decay
+from orbandit._kernels.matern import DECAY_END, THIRD, decay
 
 SQUARE, MATERN12, MATERN32, MATERN52, RBF = range(5)
 """The numbers of the families; SQUARE is q itself."""
 LEAST_DISTANCE = 1e-7
 """Distances below this count as this where a derivative divides by them: nearer to its kink, it would be rounding."""
-LANES = 8
+ROW_MULTIPLE = 8
 """Widths of rows are multiples of this: what is left over by vector instructions would be done one by one."""
 
 Real = TypeVar("Real", float, FloatArray)
@@ -49,7 +49,7 @@ compiled_matern52, compiled_rbf = compiled(matern52), compiled(rbf)
 @compiled
 def padded(columns: int) -> int:
     """Return the least width with room for so many columns."""
-    return (columns + LANES - 1) // LANES * LANES
+    return (columns + ROW_MULTIPLE - 1) // ROW_MULTIPLE * ROW_MULTIPLE
 
 
 @compiled
@@ -65,11 +65,11 @@ def profile(family: int, q: FloatArray, width: int, values: FloatArray, by_q: Fl
             values[col], by_q[col] = compiled_matern12(max(z, LEAST_DISTANCE), decay(z))
     elif family == MATERN32:
         for col in range(width):
-            z = min(np.sqrt(3.0 * q[col]), FARTHEST)
+            z = min(np.sqrt(3.0 * q[col]), DECAY_END)
             values[col], by_q[col] = compiled_matern32(z, decay(z))
     elif family == MATERN52:
         for col in range(width):
-            z = min(np.sqrt(5.0 * q[col]), FARTHEST)
+            z = min(np.sqrt(5.0 * q[col]), DECAY_END)
             values[col], by_q[col] = compiled_matern52(z, z * THIRD, decay(z))
     else:
         for col in range(width):

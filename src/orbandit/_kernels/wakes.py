@@ -4,7 +4,7 @@ import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 
-DIAMETER, THRUST, SPREAD = 130.0, 8.0 / 9.0, 0.0324555
+DIAMETER, THRUST, WIDENING = 130.0, 8.0 / 9.0, 0.0324555
 """Of the rotor, in metres; the thrust coefficient; and by how much a wake widens on a metre."""
 
 FREE, CUT_IN = 9.8, 4.0
@@ -19,7 +19,7 @@ def deficit(dx: float, dy: float) -> float:
     """Return the share of its speed that wind loses dx downstream of a turbine and dy beside its axis."""
     if dx <= 0.0:
         return 0.0
-    sigma = SPREAD * dx + DIAMETER / np.sqrt(8.0)
+    sigma = WIDENING * dx + DIAMETER / np.sqrt(8.0)
     exponent = 0.5 * (dy / sigma) ** 2
     if exponent > FAINT:
         return 0.0
@@ -36,11 +36,11 @@ def deficit_gradient(dx: float, dy: float) -> tuple[float, float, float]:
     loss = deficit(dx, dy)
     if loss == 0.0:
         return 0.0, 0.0, 0.0
-    sigma = SPREAD * dx + DIAMETER / np.sqrt(8.0)
+    sigma = WIDENING * dx + DIAMETER / np.sqrt(8.0)
     share = THRUST / (8.0 * sigma**2 / DIAMETER**2)
     root = np.sqrt(1.0 - share)
     # The wake widens and weakens; its onset rises.
-    along = loss * SPREAD * (dy * dy / sigma**3 - share / (sigma * root * (1.0 - root)))
+    along = loss * WIDENING * (dy * dy / sigma**3 - share / (sigma * root * (1.0 - root)))
     if dx < DIAMETER:
         t = dx / DIAMETER
         along += loss * 6.0 * (1.0 - t) / (DIAMETER * t * (3.0 - 2.0 * t))

@@ -32,7 +32,7 @@ from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothes
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
-from orbandit.agents.gaussian.warp import PLAIN, warped_about
+from orbandit.agents.gaussian.warp import NO_WARP, warped_about
 from orbandit.agents.spatial import SpatialAgent, point_of
 from orbandit.groups import Group, Trivial
 from orbandit.groups.units import scale_classes
@@ -321,7 +321,7 @@ class OrbitGP(SpatialAgent):
             )
         starts = [self._start._replace(noise=self._start.noise or FIRST_NOISE)]
         fresh = [prior.lengths] if rounds < 100 else []
-        warps = [PLAIN]
+        warps = [NO_WARP]
         if self._is_for_best and not self._is_binary and len(rows) >= WARPED:
             warps += [warped_about(rewards.means, strength) for strength in STRENGTHS]
         tried = [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]

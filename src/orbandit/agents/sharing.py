@@ -14,7 +14,7 @@ from orbandit.agents.neighborhoods import Neighborhoods
 from orbandit.agents.on_mesh import MeshAgent
 from orbandit.errors import GroupTooLargeError, MeshTooLargeError
 from orbandit.groups import Trivial
-from orbandit.groups.base import LIMIT
+from orbandit.groups.base import MAX_ELEMENTS
 from orbandit.meshes import CoveringTree, Mesh
 from orbandit.meshes.neighbors import ByMetric, Search, search
 
@@ -50,7 +50,7 @@ class SharingAgent(MeshAgent):
         return self._reward_bias + self.delta * self._scale
 
     def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
-        if isinstance(mesh, str) and mesh == "tree" and self._group is not None and self._group.order > LIMIT:
+        if isinstance(mesh, str) and mesh == "tree" and self._group is not None and self._group.order > MAX_ELEMENTS:
             raise GroupTooLargeError(
                 f"the search of mesh='tree' lists orbits, but {shown(self._group)} has {shown(self._group.order)} "
                 "elements; use mesh='quotient'."

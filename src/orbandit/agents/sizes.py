@@ -15,7 +15,7 @@ import numpy as np
 from orbandit._recipes import Recipe
 from orbandit.errors import GroupTooLargeError, InputError
 from orbandit.groups import Group, Matrix
-from orbandit.groups.base import LIMIT, MAX_LISTED
+from orbandit.groups.base import MAX_ELEMENTS, MAX_LISTED
 from orbandit.groups.enumerated import EnumeratedGroup
 from orbandit.spaces import Space
 
@@ -60,7 +60,7 @@ def check_recipe(maker: type[Recipe], given: dict[str, Any]) -> None:
         raise ValueError(f"a {maker.__name__} in more dimensions than agents play in")
     if "generators" in given:
         numbers = np.shape(given["generators"])[-1] ** (2 if maker is Matrix else 1)
-        given["limit"] = min(given.get("limit", LIMIT), MAX_LISTED // (ELEMENT + numbers) or 1)
+        given["limit"] = min(given.get("limit", MAX_ELEMENTS), MAX_LISTED // (ELEMENT + numbers) or 1)
 
 
 def ingredients(part: Recipe) -> Iterator[Recipe]:

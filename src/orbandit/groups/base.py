@@ -32,7 +32,7 @@ from orbandit._checks import (
 )
 from orbandit._recipes import Recipe
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
-from orbandit.groups.closure import TOLERANCE, close_points, generic_point
+from orbandit.groups.closure import SAME_POINT, close_points, generic_point
 from orbandit.groups.domain import Domain, dirichlet_normals
 from orbandit.groups.preservation import preserved
 from orbandit.groups.structures import Listed, Structure
@@ -40,13 +40,13 @@ from orbandit.groups.ties import Flags, settled
 from orbandit.groups.units import class_widths
 from orbandit.spaces import Space
 
-LIMIT = 100_000
+MAX_ELEMENTS = 100_000
 """Most group elements, or points of an orbit, that are listed unless the caller allows more."""
 
 MAX_LISTED = 2**24
 """Most numbers of the matrices that a group lists on its own account, and of its generators in an agent."""
 
-MAX_AT_ONCE = 2**22
+ALIGNED_AT_ONCE = 2**22
 """About how many numbers the matrices have that align some points at a time."""
 
 
@@ -150,7 +150,7 @@ class Group(Recipe, ABC):
         moved._center = frozen(as_point(point, self.dim))
         return moved
 
-    def elements(self, limit: int = LIMIT) -> Array:
+    def elements(self, limit: int = MAX_ELEMENTS) -> Array:
         """Return all elements as orthogonal matrices, (order, dim, dim).
 
         Raises
@@ -215,7 +215,7 @@ class Group(Recipe, ABC):
         images = (batch - self._center) @ np.swapaxes(matrices, -1, -2) + self._center
         return images[..., 0, :] if single else images
 
-    def orbit(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
+    def orbit(self, point: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> Array:
         """Return the distinct images of a point, the point itself first.
 
         Images within 1e-9, times the size of the point if that is above 1, are one. A large group may have a
@@ -231,13 +231,13 @@ class Group(Recipe, ABC):
         """
         offset = as_point(point, self.dim) - self._center
         limit = as_count(limit, "limit")
-        tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
+        tolerance = SAME_POINT * max(1.0, float(np.abs(offset).max()))
         return self._orbit(offset, tolerance, limit) + self._center
 
-    def stabilizer(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
+    def stabilizer(self, point: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> Array:
         """Return the elements that fix a point (to within 1e-9, of its size if above 1), as (k, dim, dim) matrices."""
         offset = as_point(point, self.dim) - self._center
-        tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
+        tolerance = SAME_POINT * max(1.0, float(np.abs(offset).max()))
         return self._stabilizer(offset, tolerance, as_count(limit, "limit"))
 
     def fold(self, points: npt.ArrayLike) -> Array:
@@ -308,7 +308,7 @@ class Group(Recipe, ABC):
         array([0.2, 0.8, 0.9, 0.1])
         """
         batch, single = as_points(points, self.dim)
-        offsets, step = batch - self._center, max(1, MAX_AT_ONCE // self.dim**2)
+        offsets, step = batch - self._center, max(1, ALIGNED_AT_ONCE // self.dim**2)
         chunks = [slice(start, start + step) for start in range(0, len(batch), step)]
         images = [np.einsum("mij,mj->mi", self.aligning_elements(batch[one], target), offsets[one]) for one in chunks]
         aligned = np.concatenate([np.empty((0, self.dim)), *images]) + self._center
@@ -480,7 +480,7 @@ def check_fit(space: object, group: object) -> None:
 
 def listed(group: Group) -> Array:
     """Return all elements of a group that is a part of another, if they are few and have at most MAX_LISTED numbers."""
-    return group.elements(min(LIMIT, max(1, MAX_LISTED // group.dim**2)))
+    return group.elements(min(MAX_ELEMENTS, max(1, MAX_LISTED // group.dim**2)))
 
 
 def _shown(order: int | float) -> str:

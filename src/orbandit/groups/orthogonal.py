@@ -17,7 +17,7 @@ from orbandit.groups.blockwise import Blockwise
 from orbandit.groups.structures import GramMatrices, Structure
 from orbandit.groups.symmetric import adjacent_swaps
 
-RANK = 1e-12
+LEAST_PIVOT = 1e-12
 """Columns that add less than this fraction of ||M|| to the span of those before hold no pivot."""
 
 
@@ -103,7 +103,7 @@ class Orthogonal(Blockwise):
         matrices = self._split(points)
         folded = np.empty_like(matrices)
         size = safe_scale(points)
-        echelon_forms(matrices / size, RANK, 10 * slack / size, folded)
+        echelon_forms(matrices / size, LEAST_PIVOT, 10 * slack / size, folded)
         return size * folded.reshape(points.shape)
 
     def _distance(self, a: Array, b: Array) -> Array:

@@ -12,7 +12,7 @@ from orbandit.groups import Group
 from orbandit.meshes.lattices import covering_scale, lattice_points
 from orbandit.spaces import Space
 
-CELL = 1e-9
+TOUCHING = 1e-9
 """Cells that come this near to the space, as a fraction of its diameter, are kept."""
 
 
@@ -98,7 +98,7 @@ def cells_meet(space: Space, origin: Array, axes: Array, lows: Array, sides: Arr
         inside = (points - origin) @ axes.T
         nearest = np.clip(inside, lows[rows], lows[rows] + sides[rows])
         gaps = nearest - inside
-        apart = np.linalg.norm(gaps, axis=1) > CELL * space.diameter
+        apart = np.linalg.norm(gaps, axis=1) > TOUCHING * space.diameter
         # <gap, .> separates if its least value on the cell is above its largest on the space.
         directions = gaps @ axes
         least = np.where(gaps > 0, gaps * lows[rows], gaps * (lows[rows] + sides[rows])).sum(axis=1)

@@ -28,7 +28,7 @@ from orbandit.meshes.neighbors import BORDER, Indices
 from orbandit.meshes.region import cells_meet
 from orbandit.spaces import Space
 
-LIMIT = 5_000_000
+MAX_LEVEL_CELLS = 5_000_000
 """Most cells kept on one level, unless the caller says otherwise."""
 
 
@@ -56,7 +56,7 @@ class CoveringTree:
     True
     """
 
-    def __init__(self, space: Space, delta: float, limit: int = LIMIT) -> None:
+    def __init__(self, space: Space, delta: float, limit: int = MAX_LEVEL_CELLS) -> None:
         if not isinstance(space, Space):
             raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
         delta = as_positive(delta, "delta")

@@ -21,7 +21,7 @@ FLAT = 1e-9
 MAX_FACETS = 100_000
 """Most facets of a polytope in four dimensions or more, as simplices."""
 
-CHUNK = 2**22
+HEIGHTS_AT_ONCE = 2**22
 """About how many numbers are held at once while points are compared with facets or corners."""
 
 
@@ -165,7 +165,7 @@ class Polytope(Space):
 
     def _few(self, rows: Array) -> list[Array]:
         """Return rows a few at a time, so that all facets or corners may be compared with them."""
-        step = max(1, CHUNK // max(len(self._normals), len(self._vertices)))
+        step = max(1, HEIGHTS_AT_ONCE // max(len(self._normals), len(self._vertices)))
         return np.split(rows, range(step, len(rows), step))
 
     def farthest_distance(self, point: Array) -> float:

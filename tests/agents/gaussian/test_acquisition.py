@@ -8,11 +8,11 @@ import pytest
 import orbandit as ob
 from cases import SPACES
 from orbandit.agents.gaussian.acquisition import (
-    BETA,
     BINARY_BETA,
     CALM,
     LADDER,
     QUIET_BETA,
+    USUAL_BETA,
     ascend,
     best_bound,
     best_draw,
@@ -40,9 +40,9 @@ def model_on(space, group=None, size=12, seed=0, noise=0.01):
 
 def test_the_schedule_is_as_documented():
     loud, quiet = (Parameters(0.1, np.ones(1), noise) for noise in (0.05, 0.001))
-    assert deviations(1, False, loud) == deviations(1000, False, loud) == BETA
-    assert deviations(1000, False, quiet) == QUIET_BETA > BETA
-    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == BETA  # as for rewards that were binary
+    assert deviations(1, False, loud) == deviations(1000, False, loud) == USUAL_BETA
+    assert deviations(1000, False, quiet) == QUIET_BETA > USUAL_BETA
+    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == USUAL_BETA  # as for rewards that were binary
     assert deviations(1000, True, quiet) == deviations(1000, True, loud) == BINARY_BETA
     assert deviations(10**6, True, loud) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
 

@@ -10,7 +10,8 @@ import naive_gp
 import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
-from orbandit.agents.gaussian.level import WORTH, Level
+from orbandit.agents.gaussian.level import Level
+from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
 from orbandit.agents.gaussian.quotient_kernel import MAX_AVERAGED, QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.groups.units import scale_classes
 
@@ -336,7 +337,7 @@ def test_many_elements_are_averaged_in_steps(monkeypatch):
         *kernel.cross_and_scale_gradients(a, b, lengths),
     )
     whole += kernel.along_many(points, b, lengths)
-    monkeypatch.setattr(base, "CHUNK", 50)
+    monkeypatch.setattr(base, "VALUES_AT_ONCE", 50)
     parts = (
         kernel.cross(a, b, lengths),
         kernel.paired(a[:4], b, lengths),
@@ -389,12 +390,12 @@ def test_what_is_remembered_is_what_is_worked_out(turned):
     blocks = G.BlockPermutation(5, 2)
     group = G.Joint(blocks, G.Diagonal(G.Dihedral(3), 5)) if turned else blocks
     space = S.Ball(2) ** 5
-    kernel, points = quotient_kernel(space, group), space.sample(2 * WORTH, 0)
+    kernel, points = quotient_kernel(space, group), space.sample(2 * MIN_REMEMBERED_POINTS, 0)
     grown = kernel.features(points)
     a = grown[:3]
     changed = grown.copy()
-    changed[WORTH] = grown[0]
-    for features in (grown[: WORTH + 1], grown, grown[: WORTH + 1], changed, grown):
+    changed[MIN_REMEMBERED_POINTS] = grown[0]
+    for features in (grown[: MIN_REMEMBERED_POINTS + 1], grown, grown[: MIN_REMEMBERED_POINTS + 1], changed, grown):
         for lengths in (0.3 * kernel.unit, 0.5 * kernel.unit):
             fresh = quotient_kernel(space, group)
             np.testing.assert_array_equal(kernel.cross(a, features, lengths), fresh.cross(a, features, lengths))

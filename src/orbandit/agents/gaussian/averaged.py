@@ -20,7 +20,7 @@ from orbandit._checks import Array
 from orbandit.agents.gaussian.base import QuotientKernel, is_same, side_by_side
 from orbandit.agents.gaussian.euclidean import Index
 
-TOGETHER = 8
+GRADIENTS_AT_ONCE = 8
 """Points whose prior variances get gradients at once: a few rows more are quicker than a few calls more."""
 
 
@@ -103,8 +103,8 @@ class Averaged(QuotientKernel):
     def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of the kernel of each point with its own images, and the gradients of that."""
         values, gradients = np.empty(len(points)), np.empty(points.shape)
-        for start in range(0, len(points), TOGETHER):
-            some = points[start : start + TOGETHER]
+        for start in range(0, len(points), GRADIENTS_AT_ONCE):
+            some = points[start : start + GRADIENTS_AT_ONCE]
             m, own = len(some), np.arange(len(some))
             images = self.features(some).reshape(-1, self._inner.width)
             pairs, by_point = self._inner.along_many(some, images, lengths)

@@ -14,7 +14,7 @@ import numpy as np
 from orbandit._checks import Array
 from orbandit._kernels.profiles import SQUARE
 
-CHUNK = 1_000_000
+VALUES_AT_ONCE = 1_000_000
 """About how many values of images are computed at a time, where their mean is not compiled."""
 
 
@@ -131,7 +131,7 @@ class QuotientKernel(ABC):
 
 def _steps(images: int, size: int) -> Iterator[slice]:
     """Yield ranges of images, given how many values there are for each."""
-    step = max(1, CHUNK // max(1, size))
+    step = max(1, VALUES_AT_ONCE // max(1, size))
     return (slice(start, min(start + step, images)) for start in range(0, images, step))
 
 

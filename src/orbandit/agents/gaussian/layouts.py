@@ -4,7 +4,7 @@ A point is a layout of m units x_1, ..., x_m, in any order. It is mapped to the 
 which no permutation changes, and the squared distance of such means (the maximum mean discrepancy) is
 
     q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),     S(X, Y) = 1/m^2 sum_ij kappa(x_i, y_j),
-    kappa(u, v) = exp(-||u - v||^2 / (2 WIDTH^2)),     units in length scales,     c = WIDTH sqrt(2 m) / reach.
+    kappa(u, v) = exp(-||u - v||^2 / (2 w^2)),   units in length scales,   w = BUMP_WIDTH,   c = w sqrt(2 m) / reach.
 
 The length scales say when two units are alike, and the reach how many units may differ before layouts are unrelated:
 q = 1 / reach^2 if all do. A sum over units has a reach beyond all bounds, however fast its terms change, so that what
@@ -13,7 +13,7 @@ units do not matter, a unit u is mapped to the mean of its own bump and that of 
 
 Gaussian bumps are linearly independent, so that q vanishes for layouts of one orbit only, and a family of kernels of q
 is positive definite on X/G, exactly. It is smooth but for the family's own kink at q = 0, and costs m^2, not m!. It
-is not the orbit-averaged kernel, nor a function of the orbit distance: units much nearer to each other than WIDTH
+is not the orbit-averaged kernel, nor a function of the orbit distance: units much nearer to each other than BUMP_WIDTH
 length scales are seen as their mean moves, and a unit that moves by more than that counts as lost.
 
 References
@@ -32,7 +32,7 @@ from orbandit.agents.gaussian.euclidean import Index
 from orbandit.agents.gaussian.memory import Memory
 from orbandit.groups.structures import Multisets
 
-WIDTH = 0.5
+BUMP_WIDTH = 0.5
 """Standard deviation of a bump, in length scales.
 
 Only what length scales are called depends on it. Likely ones were 0.3 to 0.6 widths of the space, with a reach of 0.6
@@ -71,7 +71,7 @@ class Layouts(CompiledMetric):
         self._own_classes, kinds = np.unique(self._places, return_inverse=True)
         self._kinds = kinds.astype(np.int64)
         self._memory = Memory(self._second)
-        self._square = 2 * self._units * WIDTH**2 * (2 if self._signed else 1)
+        self._square = 2 * self._units * BUMP_WIDTH**2 * (2 if self._signed else 1)
 
     @property
     def width(self) -> int:
@@ -156,7 +156,7 @@ class Layouts(CompiledMetric):
 
     def _units_of(self, lengths: Array) -> Array:
         """Return what the places of a unit are divided by, (size,), so that a bump is 2^-||u - v||^2."""
-        return np.asarray(math.sqrt(2 * math.log(2)) * WIDTH * lengths[self._places])
+        return np.asarray(math.sqrt(2 * math.log(2)) * BUMP_WIDTH * lengths[self._places])
 
     def _layouts(self, a: Array, lengths: Array) -> Array:
         """Write features (..., p) as layouts (..., units, size)."""

@@ -14,9 +14,10 @@ import numpy as np
 from orbandit._checks import Array
 from orbandit.agents.gaussian.averaged import Averaged
 from orbandit.agents.gaussian.base import QuotientKernel, is_same
+from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
 
-KEPT, WORTH = 4, 64
-"""So many arrays of features are remembered with their prior variances, of at least so many points."""
+MAX_REMEMBERED = 4
+"""So many arrays of features are remembered with their prior variances."""
 
 
 @final
@@ -100,7 +101,7 @@ class Level(QuotientKernel):
         A model asks for those of its points and candidates again and again. Points are known by their first images,
         which are themselves.
         """
-        if len(a) < WORTH:
+        if len(a) < MIN_REMEMBERED_POINTS:
             return self._inner.diagonal(a, lengths)
         values, first = np.empty(0), self._inner.first(a)
         for entry in self._known:
@@ -116,5 +117,5 @@ class Level(QuotientKernel):
                 self._known = [other for other in self._known if other is not entry]
                 break
         values = np.concatenate([values, self._inner.diagonal(a[len(values) :], lengths)])
-        self._known = [(first.copy(), lengths.copy(), values), *self._known][:KEPT]
+        self._known = [(first.copy(), lengths.copy(), values), *self._known][:MAX_REMEMBERED]
         return values

@@ -19,11 +19,11 @@ from orbandit.agents.gaussian.base import QuotientKernel
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.posterior import Posterior, floored
 from orbandit.agents.gaussian.thinning import Rewards
-from orbandit.agents.gaussian.warp import PLAIN, Warp
+from orbandit.agents.gaussian.warp import NO_WARP, Warp
 
-SAME = 1e-12
+SAME_POINT_VARIANCE = 1e-12
 """Points are one where the variance of their difference is below this, in units of the signal's."""
-SUREST, EXTRA = 0.02, 5.0
+LEAST_CHANCE, EXTRA_REWARDS = 0.02, 5.0
 """Bernoulli rewards have the variance m (1 - m): of a mean at least so far from 0 and from 1, and moved to 1/2 as by so
 many rewards more. A reward where little is known so counts as a coin's, whatever is expected."""
 
@@ -70,7 +70,7 @@ class Model:
         pool: Candidates,
         rewards: Rewards,
         expected: Array,
-        warp: Warp = PLAIN,
+        warp: Warp = NO_WARP,
     ) -> None:
         self.kernel, self.parameters, self.pool = kernel, parameters, pool
         self.rewards, self.warp = rewards, warp
@@ -111,7 +111,7 @@ class Model:
         new = self._covariances(feature[None], self.rewards.features)[0]
         gaps = own + known.diagonal() - 2 * new
         row = int(gaps.argmin())
-        if gaps[row] <= SAME * self.parameters.signal:
+        if gaps[row] <= SAME_POINT_VARIANCE * self.parameters.signal:
             return row, known[row].copy(), float(known[row, row])
         return self.size, new, own
 
@@ -232,7 +232,7 @@ class Model:
         """Return the model whose `arrays` these are, checked; worked out anew if another version's kernel made them."""
         if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:  # 0.1.0 tied the reach to the lengths
             arrays = {**arrays, "lengths": np.append(arrays["lengths"], 1.0)}
-        arrays = {"warp": np.array(PLAIN), **arrays}  # 0.1.0 had none
+        arrays = {"warp": np.array(NO_WARP), **arrays}  # 0.1.0 had none
         check_arrays(arrays, kernel.n_scales, len(pool.points))
         signal, noise, center, jitter = arrays["scalars"].tolist()
         counts, means = arrays["counts"], arrays["means"]
@@ -278,7 +278,9 @@ def bernoulli(means: Array, variances: Array) -> Array:
 
     A variance v is what 1/4 over v rewards of a coin leave.
     """
-    likely = (np.clip(means, SUREST, 1 - SUREST) + 2 * EXTRA * variances) / (1 + 4 * EXTRA * variances)
+    likely = (np.clip(means, LEAST_CHANCE, 1 - LEAST_CHANCE) + 2 * EXTRA_REWARDS * variances) / (
+        1 + 4 * EXTRA_REWARDS * variances
+    )
     return np.asarray(likely * (1 - likely))
 
 

@@ -14,15 +14,15 @@ from orbandit.spaces import Space
 
 Index = npt.NDArray[np.intp]
 
-SHORTEST, LONGEST = 0.01, 1.0
+SHORTEST_STEP, LONGEST_STEP = 0.01, 1.0
 """Of steps of all coordinates, in length scales."""
-FARTHEST = 2.0
-"""The longest step of one unit, in length scales; the shortest is SHORTEST, too."""
+LONGEST_UNIT_MOVE = 2.0
+"""The longest step of one unit, in length scales; the shortest is SHORTEST_STEP, too."""
 
 
 def steps_from(around: Array, space: Space, length: float, size: int, rng: np.random.Generator) -> Array:
     """Return points at random steps from the points given in turn, a length scale long down to a hundredth of it."""
-    reach = length * _log_uniform(SHORTEST, LONGEST, size, rng)
+    reach = length * _log_uniform(SHORTEST_STEP, LONGEST_STEP, size, rng)
     steps = rng.standard_normal((size, space.dim)) / math.sqrt(space.dim)
     return space.project(np.resize(around, (size, space.dim)) + reach[:, None] * steps)
 
@@ -56,7 +56,7 @@ def unit_moves(
     """
     points = np.resize(around, (size, space.dim))
     chosen, others = rng.integers(len(units), size=size), rng.integers(len(elsewhere), size=size)
-    reach = length * _log_uniform(SHORTEST, FARTHEST, size, rng)
+    reach = length * _log_uniform(SHORTEST_STEP, LONGEST_UNIT_MOVE, size, rng)
     for i, (point, unit) in enumerate(zip(points, chosen, strict=True)):
         own = units[unit]
         if i // len(around) % 2:

@@ -55,7 +55,7 @@ class Warp(NamedTuple):
         return np.asarray(1.0 / (1.0 + self.strength / self.scale * below))
 
 
-PLAIN = Warp(1.0, 1.0, 0.0)
+NO_WARP = Warp(1.0, 1.0, 0.0)
 """No warp."""
 
 
@@ -70,4 +70,4 @@ def warped_about(rewards: Array, strength: float) -> Warp:
     """
     top = float(rewards.max())
     scale = top - float(np.median(rewards))
-    return Warp(top, scale, strength) if scale > 0 else PLAIN
+    return Warp(top, scale, strength) if scale > 0 else NO_WARP

@@ -99,7 +99,7 @@ def test_kriging_finds_the_most_telling_cells_and_conditions_on_them():
         twin.values = {int(c): tuple(agent._stats[c, [kernels.VALUE, kernels.NOISE]]) for c in known}
         for point in space.sample(20, 1):
             place = agent._place(point)
-            size = kriging.gather(agent._tree, place)
+            size = kriging.nearest_cells(agent._tree, place)
             near = [c for c in twin.values if np.linalg.norm(place - twin.place(c)) <= 1.5]
             ranks = sorted(twin.variogram(place, twin.place(c)) + twin.values[c][1] for c in near)
             np.testing.assert_allclose(agent._tree.work[1][:size], ranks[:32], rtol=1e-9)
@@ -254,8 +254,8 @@ def test_theory_uses_late_rewards_of_divided_cells():
     for leaf in live:
         parent = agent._cells.parents[leaf]
         if agent._stats[parent, kernels.COUNT] > 0:
-            own = kernels.bounded(agent._tree, int(parent), agent._stats[parent, kernels.COUNT])
-            assert kernels.bounded(agent._tree, int(leaf), 0.0) <= own
+            own = kernels.upper_bound(agent._tree, int(parent), agent._stats[parent, kernels.COUNT])
+            assert kernels.upper_bound(agent._tree, int(leaf), 0.0) <= own
 
 
 def test_epochs_take_up_their_horizon():
@@ -314,7 +314,7 @@ def test_steep_slopes_do_not_make_rounds_slower_and_slower():
     agent._play(lambda points: np.full(len(points), 0.5), np.random.default_rng(0).random(4000))
     place = agent._place(np.full(4, 0.4))
     assert (agent._stats[:, kernels.COUNT] > 0).sum() > 500
-    assert kriging.gather(agent._tree, place) < 32
+    assert kriging.nearest_cells(agent._tree, place) < 32
 
 
 def test_units_do_not_matter():

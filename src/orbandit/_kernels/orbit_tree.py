@@ -38,8 +38,8 @@ from orbandit._kernels.kriging import (
     UNKNOWN,
     VALUE,
     Tree,
-    apart,
     krige,
+    squared_distance_to_rewards,
 )
 from orbandit._kernels.tournament import set_key
 
@@ -63,7 +63,7 @@ def size_of(tree: Tree, node: int) -> float:
 
 
 @compiled
-def bounded(tree: Tree, node: int, visits: float) -> float:
+def upper_bound(tree: Tree, node: int, visits: float) -> float:
     """Return the least upper confidence bound of a cell and those above it, as if it had so many visits."""
     least = float(tree.rules[RULE_CEILING])
     above = node
@@ -82,13 +82,13 @@ def bounded(tree: Tree, node: int, visits: float) -> float:
 
 
 @compiled
-def judge(tree: Tree, node: int) -> None:
+def compute_key(tree: Tree, node: int) -> None:
     """Compute the spread and the key of a cell that is not divided."""
     row = tree.stats[node]
     row[JUDGED] = tree.pool[NOW]
     if tree.rules[RULE_LOG] > 0.0:  # only what was told divides a cell
         row[SPREAD] = confidence(tree, node, row[COUNT]) if row[COUNT] > 0.0 else np.inf
-        key = bounded(tree, node, row[COUNT] + row[PENDING])
+        key = upper_bound(tree, node, row[COUNT] + row[PENDING])
     else:
         mean, spread = krige(tree, tree.centers[node])
         row[SPREAD] = spread
@@ -106,7 +106,7 @@ def divide(tree: Tree, node: int) -> None:
             tree.stats[half, JUDGED] = NEVER
             key = tree.keys[node] - tree.ties[node]
             if tree.rules[RULE_LOG] > 0.0:
-                key = bounded(tree, half, 0.0)
+                key = upper_bound(tree, half, 0.0)
             set_key(tree.keys, tree.heads, tree.levels, half, key + tree.ties[half])
     set_key(tree.keys, tree.heads, tree.levels, node, -np.inf)
 
@@ -131,7 +131,7 @@ def choose(tree: Tree, deepest: int) -> int:
     while True:
         node = int(tree.heads[tree.levels[-2]])
         if tree.stats[node, JUDGED] != tree.pool[NOW]:
-            judge(tree, node)
+            compute_key(tree, node)
             continue
         if not is_ripe(tree, node, deepest):
             return node
@@ -153,7 +153,7 @@ def enter(tree: Tree, node: int) -> None:
 
 
 @compiled
-def weigh(tree: Tree, node: int) -> None:
+def compute_value(tree: Tree, node: int) -> None:
     """Compute the value and the noise that stand for a cell."""
     row = tree.stats[node]
     visits = row[COUNT] + row[PENDING]
@@ -179,7 +179,7 @@ def hush(tree: Tree, node: int) -> None:
 
 
 @compiled
-def shift(tree: Tree, node: int, place: FloatArray, amount: float) -> None:
+def move_place(tree: Tree, node: int, place: FloatArray, amount: float) -> None:
     """Let the place of a cell's rewards be the mean with one more at a place, or one less; visits are still without."""
     visits = tree.stats[node, COUNT] + tree.stats[node, PENDING] + amount
     moves = visits == 1.0 and amount > 0.0
@@ -198,7 +198,7 @@ def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: f
     """Learn a reward of a place in a cell, foreign if that is not the cell's own point."""
     row = tree.stats[node]
     if released == 0.0:
-        shift(tree, node, place, 1.0)
+        move_place(tree, node, place, 1.0)
     if row[COUNT] > 0.0:  # what the reward adds to the squared residuals about the cell's mean, over m (1 - m)
         count = row[COUNT]
         mean = (row[SUM] + 0.5 * tree.rules[RULE_EXTRA]) / (count + tree.rules[RULE_EXTRA])
@@ -210,7 +210,7 @@ def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: f
     row[SQUARES] += reward * reward
     row[FOREIGN] += foreign
     row[PENDING] -= released
-    change(tree, node, released + foreign > 0.0)
+    note_visit(tree, node, released + foreign > 0.0)
 
 
 @compiled
@@ -220,32 +220,32 @@ def expect(tree: Tree, node: int, amount: float) -> None:
     if amount > 0.0:
         estimate = krige(tree, tree.centers[node])[0]
         row[BELIEF] += (estimate - row[BELIEF]) * amount / (row[PENDING] + amount)
-    shift(tree, node, tree.centers[node], amount)
+    move_place(tree, node, tree.centers[node], amount)
     row[PENDING] += amount
-    change(tree, node, amount < 0.0)
+    note_visit(tree, node, amount < 0.0)
 
 
 @compiled
-def postpone(tree: Tree, node: int) -> None:
+def set_due(tree: Tree, node: int) -> None:
     """Set the visits at which a cell is judged again."""
     visits = tree.stats[node, COUNT] + tree.stats[node, PENDING]
     tree.stats[node, DUE] = visits + max(1.0, np.floor(tree.rules[RULE_BATCH] * visits)) if visits > 0.0 else 0.0
 
 
 @compiled
-def change(tree: Tree, node: int, at_once: bool) -> None:
+def note_visit(tree: Tree, node: int, at_once: bool) -> None:
     """Take note of a visit: weigh the cell, and judge it if its visits grew enough, or at once."""
-    weigh(tree, node)
+    compute_value(tree, node)
     row = tree.stats[node]
     visits = row[COUNT] + row[PENDING]
     bounds = tree.rules[RULE_LOG] > 0.0
     if bounds or at_once or visits >= row[DUE]:
-        postpone(tree, node)
+        set_due(tree, node)
         is_leaf = tree.keys[node] > -np.inf
         if not (bounds and is_leaf):  # a bound of a leaf concerns no other
             tree.pool[NOW] += 1.0
         if is_leaf:
-            judge(tree, node)
+            compute_key(tree, node)
 
 
 @compiled
@@ -253,15 +253,15 @@ def review(tree: Tree, learns: bool) -> None:
     """Weigh and judge all cells anew, after learning the Lipschitz constant if that is wanted."""
     tree.quiet[:] = np.inf
     for node in range(len(tree.stats)):
-        weigh(tree, node)
+        compute_value(tree, node)
     if learns:
         learn_scale(tree)
     tree.pool[NOW] = 0.0
     for node in range(len(tree.stats)):
         tree.stats[node, JUDGED] = NEVER
-        postpone(tree, node)
+        set_due(tree, node)
         if tree.keys[node] > -np.inf:
-            judge(tree, node)
+            compute_key(tree, node)
 
 
 @compiled
@@ -287,7 +287,7 @@ def learn_scale(tree: Tree) -> None:
             above = tree.parents[above]
         for other in (above, busiest):
             if other >= 0:
-                squared = apart(tree, tree.places[node], other)
+                squared = squared_distance_to_rewards(tree, tree.places[node], other)
                 noise = tree.stats[node, NOISE] + tree.stats[other, NOISE]
                 change = abs(tree.stats[node, VALUE] - tree.stats[other, VALUE]) - doubt * np.sqrt(noise)
                 if change > 0.0 and squared > 0.0:

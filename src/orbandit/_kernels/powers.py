@@ -1,8 +1,8 @@
 """Powers of one half, by a polynomial and the bits of a float, so that loops over them become vector instructions.
 
 With k the integer nearest to s and f = s - k, 2^-s = 2^-k 2^-f: a polynomial of f, in [-1/2, 1/2], whose exponent is
-lowered by k. The sum of s and 1.5 2^52 has the bits of k at its end. It takes half as many products as `decay`, which
-squares.
+lowered by k. The sum of s and 1.5 2^52 has the bits of k at its end. It takes half as many products as `exp_minus`,
+which squares.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ MAX_EXPONENT = 1000.0
 
 
 @contracted
-def mantissa(f: float) -> float:
+def power_of_fraction(f: float) -> float:
     """Return 2^-f for f in [-1/2, 1/2]."""
     y = POWER_COEFFICIENTS[10] * f + POWER_COEFFICIENTS[9]
     y = y * f + POWER_COEFFICIENTS[8]
@@ -47,10 +47,10 @@ def mantissa(f: float) -> float:
 
 
 @compiled
-def half_power(s: float) -> float:
+def power_of_half(s: float) -> float:
     """Return 2^-s for s >= 0, to within 1e-15 of itself."""
     s = min(s, MAX_EXPONENT)
     rounded = INTEGER_SHIFT - s
-    y = mantissa(s + (rounded - INTEGER_SHIFT))
+    y = power_of_fraction(s + (rounded - INTEGER_SHIFT))
     lowered = np.float64(y).view(np.int64) + (np.float64(rounded).view(np.int64) << 52)
     return float(np.int64(lowered).view(np.float64))

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, compiled
-from orbandit._kernels.matern import DECAY_END, THIRD, decay
+from orbandit._kernels.matern import DECAY_END, THIRD, exp_minus
 
 SQUARE, MATERN12, MATERN32, MATERN52, RBF = range(5)
 """The numbers of the families; SQUARE is q itself."""
@@ -47,13 +47,13 @@ compiled_matern52, compiled_rbf = compiled(matern52), compiled(rbf)
 
 
 @compiled
-def padded(columns: int) -> int:
+def padded_width(columns: int) -> int:
     """Return the least width with room for so many columns."""
     return (columns + ROW_MULTIPLE - 1) // ROW_MULTIPLE * ROW_MULTIPLE
 
 
 @compiled
-def profile(family: int, q: FloatArray, width: int, values: FloatArray, by_q: FloatArray) -> None:
+def family_values(family: int, q: FloatArray, width: int, values: FloatArray, by_q: FloatArray) -> None:
     """Write the values of a family and its derivatives at the first `width` of the squared distances."""
     if family == SQUARE:
         for col in range(width):
@@ -62,22 +62,22 @@ def profile(family: int, q: FloatArray, width: int, values: FloatArray, by_q: Fl
     elif family == MATERN12:
         for col in range(width):
             z = np.sqrt(q[col])
-            values[col], by_q[col] = compiled_matern12(max(z, LEAST_DISTANCE), decay(z))
+            values[col], by_q[col] = compiled_matern12(max(z, LEAST_DISTANCE), exp_minus(z))
     elif family == MATERN32:
         for col in range(width):
             z = min(np.sqrt(3.0 * q[col]), DECAY_END)
-            values[col], by_q[col] = compiled_matern32(z, decay(z))
+            values[col], by_q[col] = compiled_matern32(z, exp_minus(z))
     elif family == MATERN52:
         for col in range(width):
             z = min(np.sqrt(5.0 * q[col]), DECAY_END)
-            values[col], by_q[col] = compiled_matern52(z, z * THIRD, decay(z))
+            values[col], by_q[col] = compiled_matern52(z, z * THIRD, exp_minus(z))
     else:
         for col in range(width):
-            values[col], by_q[col] = compiled_rbf(decay(0.5 * q[col]))
+            values[col], by_q[col] = compiled_rbf(exp_minus(0.5 * q[col]))
 
 
 @compiled
-def carry(turn: FloatArray, by_feature: FloatArray, width: int, totals: FloatArray) -> None:
+def add_carried(turn: FloatArray, by_feature: FloatArray, width: int, totals: FloatArray) -> None:
     """Add derivatives by p features, (p, width), carried to d coordinates by a (p, d) matrix, to (d, width) totals."""
     for p in range(turn.shape[0]):
         for d in range(turn.shape[1]):

@@ -64,16 +64,16 @@ class BumpSum:
         """Return f, its gradient and its Hessian at each point."""
         count, dim = points.shape
         values, gradients, hessians = np.empty(count), np.empty((count, dim)), np.empty((count, dim, dim))
-        room, sides, blocks = matern.room(dim), np.zeros(dim), len(self.bumps.places)
+        room, sides, blocks = matern.expansion_room(dim), np.zeros(dim), len(self.bumps.places)
         for i, point in enumerate(points * self.scale):
-            matern.expand(point, sides, self.bumps, 0, blocks, SLOPES, room)
+            matern.add_expansion(point, sides, self.bumps, 0, blocks, SLOPES, room)
             values[i], gradients[i] = room.totals[0], room.vectors[0] * (-self.scale / 3)
             hessians[i] = (8 * room.matrices[0] - np.eye(dim) * room.totals[1] / 3) * self.scale**2
         return values, gradients, hessians
 
     def jolt(self, point: Array, radius: float) -> float:
         """Return a bound of the norm of the third derivative within a radius of a point."""
-        return matern.jolt(point * self.scale, radius * self.scale, self.bumps) * self.scale**3
+        return matern.third_derivative_bound(point * self.scale, radius * self.scale, self.bumps) * self.scale**3
 
 
 class Summit(NamedTuple):
@@ -208,7 +208,7 @@ class _Proof:
         behind = matern.Bumps(np.pad(bumps.places, (*room, (0, 0))), np.pad(bumps.weights, room))
         region = _region(space, domain, function.scale)
         tops = np.array([self._top(top) for top in self.summits])
-        self.task = bounding.Task(behind, region, tops, reached, matern.room(space.dim))
+        self.task = bounding.Task(behind, region, tops, reached, matern.expansion_room(space.dim))
         heights = bumps.weights
         # A bump is at most 1 high, and 0.28 steep: at z (1 + z) exp(-z) / 3 for the golden ratio z.
         self.bounds = [
@@ -246,9 +246,9 @@ class _Proof:
             ceilings = np.where(asked, reached + way, np.inf)
             still = (bounds > ceilings).any(axis=1)
             closed.append((boxes[~still], bounds[~still]))
-            stack = bounding.stacked(boxes[still], bounds[still], self.blocks)
+            stack = bounding.box_stack(boxes[still], bounds[still], self.blocks)
             parts, limits = np.empty((LEAVES, 2, dim)), np.empty((LEAVES, 3))
-            outcome, size, count, more = bounding.refine(
+            outcome, size, count, more = bounding.bound_by_halving(
                 self.task, stack, int(still.sum()), purpose, ceilings, DROPPED * way, budget - work, parts, limits
             )
             work += more

@@ -92,11 +92,11 @@ class Euclidean(CompiledMetric):
         gradients: Array,
     ) -> Array:
         """Return the means over images of both, (m, g, p) and (n, h, p), and write derivatives if there is room."""
-        from orbandit._kernels.profiles import padded
+        from orbandit._kernels.profiles import padded_width
         from orbandit._kernels.squares import square_means
 
         scale, (n, h, p) = np.sqrt(self._weights(lengths)), b.shape
-        turned, out = np.zeros((h, p, padded(n))), np.empty((len(a), n))
+        turned, out = np.zeros((h, p, padded_width(n))), np.empty((len(a), n))
         turned[:, :, :n] = (b * scale).transpose(1, 2, 0)
         first, by_point = np.ascontiguousarray(a * scale), np.ascontiguousarray(scale[:, None] * jacobians)
         square_means(family, first, turned, self._exponents, by_point, is_symmetric, out, by_scale, gradients)

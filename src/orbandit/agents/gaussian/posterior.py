@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from orbandit._checks import Array
-from orbandit._kernels.factor import forward, lower_diagonal, solve_each
+from orbandit._kernels.factor import downdate_diagonal, solve_lower, solve_rows
 from orbandit._rows import enlarged
 from orbandit.errors import InputError
 
@@ -109,7 +109,7 @@ class Posterior:
             self.jitter = JITTER * own
         row = self._factor[size]
         row[:size] = covariances + self.spread
-        forward(self._factor, size, row)
+        solve_lower(self._factor, size, row)
         square = own + self.spread + noise / count + self.jitter - row[:size] @ row[:size]
         self.size, self._weights = size + 1, None
         if square > self.jitter / 2:  # what is left of a variance that cannot be below the jitter
@@ -124,7 +124,7 @@ class Posterior:
         self._rows[0, place] = count + 1
         self._rows[1, place] += (value - self._rows[1, place]) / (count + 1)
         self._weights = None
-        if not lower_diagonal(self._factor, self.size, place, noise / count - noise / (count + 1), self._work):
+        if not downdate_diagonal(self._factor, self.size, place, noise / count - noise / (count + 1), self._work):
             self._refactor()
 
     def copy(self) -> "Posterior":
@@ -140,7 +140,7 @@ class Posterior:
     def solve(self, vector: Array) -> Array:
         """Return the solution x of A x = b, for one b or for each row."""
         solution = vector.copy()
-        solve_each(self._factor, self.size, np.atleast_2d(solution))
+        solve_rows(self._factor, self.size, np.atleast_2d(solution))
         return solution
 
     def at(self, cross: Array, own: Array) -> tuple[Array, Array]:

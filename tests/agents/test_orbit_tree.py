@@ -224,10 +224,10 @@ def test_the_place_of_rewards_is_their_mean():
     assert {agent._nearest(point) for point in points} == {leaf}
     places = np.array([agent._place(point) for point in points])
     np.testing.assert_allclose(agent._leaves.places[leaf], places.mean(axis=0))
-    kernels.expect(agent._tree, leaf, 1.0)
+    kernels.expect(agent._tree, leaf, agent._leaves.centers[leaf], 1.0)
     mixed = [*places, agent._leaves.centers[leaf]]
     np.testing.assert_allclose(agent._leaves.places[leaf], np.mean(mixed, axis=0))
-    kernels.expect(agent._tree, leaf, -1.0)
+    kernels.expect(agent._tree, leaf, agent._leaves.centers[leaf], -1.0)
     np.testing.assert_allclose(agent._leaves.places[leaf], places.mean(axis=0))
 
 

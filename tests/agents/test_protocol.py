@@ -1,5 +1,6 @@
 """Every agent keeps the protocol: ask, tell in any order and of any point, refuse without harm."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -13,6 +14,7 @@ from agent_cases import (
     fewer,
     has_no_table,
     is_listed,
+    is_tree,
     last_ask,
     mean_at,
     means_at,
@@ -122,6 +124,56 @@ def test_after_feedback_a_batch_still_spreads(name):
     for point in batch:
         agent.forget(point)
     assert (stats(agent)[:, 2] == 0).all()
+
+
+@in_turn
+def test_what_is_expected_is_pending_until_it_is_told_or_forgotten(name, horizon):
+    agent, rng = AGENTS[name](horizon=horizon, seed=0), np.random.default_rng(1)
+    play(agent, 20, 0)
+    points = any_points(agent, 12, 5)
+    before = stats(agent)[:, 2].sum()
+    for point in points:
+        agent.expect(point)
+    assert stats(agent)[:, 2].sum() >= before + (1 if isinstance(agent, ob.agents.OrbitGP) else 12)
+    rewards = rng.random(6).round(2)
+    for i in rng.permutation(6):
+        agent.tell(points[i], rewards[i])
+    for point in points[6:]:
+        agent.forget(point)
+    assert (stats(agent)[:, 2] == 0).all()
+    assert agent.rounds == 26
+    told = AGENTS[name](horizon=horizon, seed=0)
+    play(told, 20, 0)
+    for point, reward in zip(points, rewards, strict=False):
+        told.tell(point, reward)
+    np.testing.assert_allclose(summary(agent), summary(told), rtol=1e-9)
+
+
+@every
+def test_choices_allow_for_what_is_expected(name):
+    """A choice that somebody else measures counts as asked for: the next choices are those after an ask."""
+    asked, expected = (AGENTS[name](horizon=1000, seed=0) for _ in range(2))
+    for agent in (asked, expected):
+        play(agent, fewer(name, 60), 0)
+    for _ in range(5):
+        point = asked.ask()
+        assert np.array_equal(expected.ask(), point)
+        if is_tree(asked) and asked._nearest(point) != asked._last[1]:
+            return  # the cell's point is nearest to it in the space, but its fold lies in another cell
+        expected.forget(point)
+        expected.expect(point)
+
+
+@every
+def test_what_is_expected_is_refused_outside_and_changes_nothing(name):
+    agent = AGENTS[name](horizon=1000, seed=0)
+    play(agent, 10, 0)
+    agent.ask()
+    before = state(copy.deepcopy(agent))
+    wrong = 10**6 if is_listed(agent) else np.full(agent.space.dim, 9.0)
+    with pytest.raises(InputError):
+        agent.expect(wrong)
+    assert state(agent) == before
 
 
 @in_turn

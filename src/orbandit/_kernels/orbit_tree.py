@@ -214,13 +214,13 @@ def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: f
 
 
 @compiled
-def expect(tree: Tree, node: int, amount: float) -> None:
-    """Add or take back a pending ask of a cell; it is expected to have the reward that is estimated now."""
+def expect(tree: Tree, node: int, place: FloatArray, amount: float) -> None:
+    """Add or take back a pending reward of a place in a cell; it is expected to be what is estimated now."""
     row = tree.stats[node]
     if amount > 0.0:
-        estimate = krige(tree, tree.centers[node])[0]
+        estimate = krige(tree, place)[0]
         row[BELIEF] += (estimate - row[BELIEF]) * amount / (row[PENDING] + amount)
-    move_place(tree, node, tree.centers[node], amount)
+    move_place(tree, node, place, amount)
     row[PENDING] += amount
     note_visit(tree, node, amount < 0.0)
 

@@ -126,8 +126,25 @@ class Agent(ABC):
     def estimate(self, point: Any) -> float:
         """Return the mean reward to expect at a point, NaN if nothing is known of it."""
 
+    def expect(self, point: Any) -> None:
+        """Allow for a measurement that is under way at a point, whoever began it.
+
+        It is pending as an ask is: `tell` of the same point answers it, and `forget` takes it back.
+
+        Parameters
+        ----------
+        point
+            Any point of the space.
+        """
+        key = self._key(point)
+        self._nearest(point)  # refuses what is no point of X before anything changes
+        self._settle()
+        handle = self._expected(point)
+        self._expect(handle, point, 1.0)
+        self._asked.setdefault(key, []).append(handle)
+
     def forget(self, point: Any) -> None:
-        """Take back an ask that will never be answered, as after a failed measurement."""
+        """Take back an ask, or what is expected, that will never be answered, as after a failed measurement."""
         key = self._key(point)
         if self._last is not None and self._last[0] == key:
             self._last = None
@@ -135,7 +152,9 @@ class Agent(ABC):
             self._expect(self._asked[key][0], point, -1.0)
             self._release(key)
         else:
-            raise InputError(f"only a point that was asked for and not told can be forgotten, but got {shown(point)}.")
+            raise InputError(
+                f"only a point that was asked for or expected, and not told, can be forgotten, but got {shown(point)}."
+            )
 
     def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
         """Learn the rewards of several points; if one of them is refused, none is learnt."""
@@ -199,12 +218,16 @@ class Agent(ABC):
         """Return what identifies a point, after a check of its form."""
 
     @abstractmethod
+    def _expected(self, point: Any) -> int:
+        """Return the handle of a point of X that is measured without an ask."""
+
+    @abstractmethod
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         """Learn a scaled reward at a point, and release pending observations; refuse the point before anything."""
 
     @abstractmethod
     def _expect(self, handle: int, point: Any, amount: float) -> None:
-        """Add to the pending observations of what an ask will inform."""
+        """Add to the pending observations of what an ask will inform; without a point, it is of the handle's own."""
 
     def _prepare(self) -> None:  # noqa: B027 - a hook that few agents need
         """See to it that the next round can be played."""

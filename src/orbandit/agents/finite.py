@@ -94,6 +94,9 @@ class FiniteAgent(Agent):
         else:
             self._table.observe(self._lists.of(handle), handle, value, released)
 
+    def _expected(self, point: Any) -> int:
+        return ELSEWHERE
+
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         self._table.expect(self._learners(handle, point), amount)
 

@@ -161,6 +161,9 @@ class HOO(CellAgent):
     def _nearest(self, point: Any) -> int:
         return self._path(self._inside(point))[-1]
 
+    def _expected(self, point: Any) -> int:
+        return self._nearest(point)
+
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         node = handle if handle != ELSEWHERE else self._nearest(point)
         self._add(node, value, 1.0, -released)

@@ -53,6 +53,9 @@ class ListedAgent(FiniteAgent):
     def _nearest(self, point: Any) -> int:
         return int(self._number[self._key(point)])
 
+    def _expected(self, point: Any) -> int:
+        return self._nearest(point)
+
     def _reach(self, point: Any) -> ArmArray:
         number = self._nearest(point)
         return np.array([number], dtype=np.int32) if self._lists is None else self._lists.of(number)

@@ -45,4 +45,8 @@ class CellAgent(SpatialAgent):
         self._set_asks(arrays, self._asked_keys(arrays), len(self._cells))
         if (arrays["asked_handles"] == ELSEWHERE).any():
             raise ValueError("pending asks of no cell")
-        self._check_asks()
+        points, handles = self._units.enter(arrays["asked"]), arrays["asked_handles"]
+        gaps = np.abs(self._cells.points(handles) - points).max(axis=1, initial=0.0)  # a cell's point may be outside
+        for place, handle, gap in zip(self._cells.place(points), handles.tolist(), gaps, strict=True):
+            if gap > self._space.tolerance and not self._cells.holds(handle, place):
+                raise ValueError("pending asks of other points than their cells hold")

@@ -261,6 +261,9 @@ class OrbitGP(SpatialAgent):
         if self._fantasy is not None:
             self._fantasy.add(point, self._fantasy.features(point[None])[0], None)
 
+    def _expected(self, point: Any) -> int:
+        return ELSEWHERE
+
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         inside = self._inside(point)
         feature = self._model.features(inside[None])[0]
@@ -286,12 +289,11 @@ class OrbitGP(SpatialAgent):
             self._fit(self._rounds)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
-        if amount < 0:
-            self._fantasy = None
-        elif (asked := self._point(handle)).tobytes() in self._asked:
+        asked = self._point(handle) if point is None else point
+        if amount < 0 or self._key(asked) in self._asked:
             self._fantasy = None  # asked for twice: told together, whatever the order
         elif self._asked:
-            self._pretend(self._units.enter(asked))
+            self._pretend(self._inside(asked))
 
     def _next_epoch(self) -> None:
         """Take up the new horizon: only the weight of the deviation changes."""

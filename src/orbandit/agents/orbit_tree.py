@@ -213,17 +213,30 @@ class OrbitTree(CellAgent):
             node = self._cells.child(node, place)
         return node
 
+    def _expected(self, point: Any) -> int:
+        return self._nearest(point)
+
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         if handle == ELSEWHERE:
             node = self._nearest(point)
             kernels.observe(self._tree, node, self._place(self._inside(point)), value, 0.0, 1.0)
             self._divide_ripe(node)
+        elif released and not self._is_own(handle, point):
+            kernels.observe(self._tree, handle, self._place(self._inside(point)), value, released, 1.0)
+            if self._leaves.live[handle]:
+                self._divide_ripe(handle)
         else:
             kernels.observe(self._tree, handle, self._leaves.centers[handle], value, released, 0.0)
         self._judge_if_due(self._rounds + 1)
 
+    def _is_own(self, node: int, point: Any) -> bool:
+        """Tell whether a point is the one that asks of a cell are for."""
+        return self._key(point) == self._key(self._point(node))
+
     def _expect(self, handle: int, point: Any, amount: float) -> None:
-        kernels.expect(self._tree, handle, amount)
+        is_own = point is None or self._is_own(handle, point)
+        place = self._leaves.centers[handle] if is_own else self._place(self._inside(point))
+        kernels.expect(self._tree, handle, place, amount)
         if amount < 0:
             self._judge_all()  # so that no key counts on an ask that was taken back
 

@@ -117,6 +117,13 @@ class CellTree:
         half = int(self.children[node, side])
         return half if half >= 0 else int(self.children[node, 1 - side])
 
+    def holds(self, node: int, place: Array) -> bool:
+        """Tell whether the way down to a place in the frame leads through a cell."""
+        at = 0
+        while at >= 0 and at != node and self.children[at, 0] != UNKNOWN:
+            at = self.child(at, place)
+        return at == node
+
     def restore(self, parents: npt.NDArray[np.integer], children: npt.NDArray[np.integer]) -> None:
         """Make the cells of another tree, given by its parents and children, after a check that they are one."""
         size = len(parents)

@@ -42,7 +42,6 @@ FAR = 1.5
 STEEPEST = 1e50
 """Largest Lipschitz constant that is learnt, in units of the first guess: its square times a squared distance, which is
 at most 1e200, is a number."""
-UNKNOWN = -2
 NEVER = -1.0
 
 

@@ -10,6 +10,7 @@ less than a few percent do not count as changes.
 
 import numpy as np
 
+from orbandit._kernels.cells import UNKNOWN
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.kriging import (
     BELIEF,
@@ -35,7 +36,6 @@ from orbandit._kernels.kriging import (
     SQUARES,
     STEEPEST,
     SUM,
-    UNKNOWN,
     VALUE,
     Tree,
     krige,

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
+from orbandit._kernels.cells import NONE as NONE
+from orbandit._kernels.cells import UNKNOWN as UNKNOWN
 from orbandit._rows import Rows as Rows
 from orbandit.groups import Group, Trivial
 from orbandit.meshes.region import Region, cells_meet
 from orbandit.spaces import Box, Space
-
-NONE, UNKNOWN = -1, -2
-"""Instead of a child: there is none, or nobody has looked yet."""
 
 DEEPEST = 62
 """Cells are never cut more often than this."""

@@ -27,8 +27,8 @@ from orbandit.spaces import Box, Space
 DESIGN_SHARE = 4
 """The initial design takes at most one of so many rounds."""
 BINARY_BETA, USUAL_BETA, QUIET_BETA = 2.0, 2.6, 3.0
-"""The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: what one look tells
-all about is soon left, so that more may be looked at elsewhere."""
+"""The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: one sample suffices
+then, so that more is explored."""
 LADDER = 1.0, 3.0, 9.0
 """Weights where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
 where the variance is largest, and a small one settles for the first good place. The last is for a model that is sure,

@@ -17,8 +17,7 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import QuotientKernel, is_same, side_by_side
-from orbandit.agents.gaussian.euclidean import Index
+from orbandit.agents.gaussian.base import Index, QuotientKernel, is_same, side_by_side
 
 GRADIENTS_AT_ONCE = 8
 """Points whose prior variances get gradients at once: a few rows more are quicker than a few calls more."""

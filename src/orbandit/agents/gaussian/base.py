@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._kernels.profiles import SQUARE
+
+Index = npt.NDArray[np.intp]
 
 VALUES_AT_ONCE = 1_000_000
 """About how many values of images are computed at a time, where their mean is not compiled."""

@@ -9,14 +9,11 @@ from abc import abstractmethod
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import CompiledMetric
+from orbandit.agents.gaussian.base import CompiledMetric, Index
 from orbandit.groups import Group
 from orbandit.groups.structures import GramMatrices
-
-Index = npt.NDArray[np.intp]
 
 
 class Euclidean(CompiledMetric):

@@ -27,8 +27,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import CompiledMetric
-from orbandit.agents.gaussian.euclidean import Index
+from orbandit.agents.gaussian.base import CompiledMetric, Index
 from orbandit.agents.gaussian.memory import Memory
 from orbandit.groups.structures import Multisets
 

@@ -7,12 +7,10 @@ is kept where only one of them moves, so that a step may be long and still lead 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from orbandit._checks import Array
+from orbandit.agents.gaussian.base import Index
 from orbandit.spaces import Space
-
-Index = npt.NDArray[np.intp]
 
 SHORTEST_STEP, LONGEST_STEP = 0.01, 1.0
 """Of steps of all coordinates, in length scales."""

@@ -25,8 +25,8 @@ import numpy as np
 
 from orbandit._checks import Array, shown
 from orbandit.agents.gaussian.averaged import Averaged, Times
-from orbandit.agents.gaussian.base import Metric, QuotientKernel
-from orbandit.agents.gaussian.euclidean import Aligned, Folded, Gram, Index
+from orbandit.agents.gaussian.base import Index, Metric, QuotientKernel
+from orbandit.agents.gaussian.euclidean import Aligned, Folded, Gram
 from orbandit.agents.gaussian.families import Family, family_named
 from orbandit.agents.gaussian.layouts import Layouts
 from orbandit.agents.gaussian.level import Level

@@ -8,12 +8,10 @@ for noise. Pairs go by their cost, and a point is in one pair at most until all 
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit._rows import Rows
-
-Index = npt.NDArray[np.intp]
+from orbandit.agents.gaussian.base import Index
 
 
 @final

@@ -530,7 +530,7 @@ def test_spaces_and_groups_of_others_cannot_be_saved(tmp_path):
         if name.startswith("_") and not name.startswith("__"):
             setattr(Mine, name, getattr(ob.spaces.Box, name))
     Mine.__abstractmethods__ = frozenset()
-    for name in ("__init__", "dim", "volume", "diameter", "bounds"):
+    for name in ("__init__", "dim", "volume", "diameter", "bounds", "farthest_distance", "halfspaces"):
         setattr(Mine, name, ob.spaces.Box.__dict__[name])
     agent = ob.agents.UniformMesh(Mine(0.0, 1.0, dim=2), horizon=100, seed=0)
     with pytest.raises(InputError, match="only spaces and groups of this package"):

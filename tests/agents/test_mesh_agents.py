@@ -263,7 +263,7 @@ def test_observations_of_earlier_epochs_go_where_they_belong():
 
 def test_a_mesh_that_would_be_too_large_ends_the_refining(monkeypatch):
     agent = A.UniformMesh(SQUARE, seed=0)
-    monkeypatch.setattr(ob.meshes.nets, "LIMIT", 5)
+    monkeypatch.setattr(ob.meshes.nets, "MAX_LATTICE_POINTS", 5)
     size = agent.n_arms
     for _ in range(200):
         agent.tell(agent.ask(), 0.5)

@@ -100,7 +100,7 @@ def test_kriging_finds_the_most_telling_cells_and_conditions_on_them():
         twin.values = {int(c): tuple(agent._stats[c, [kernels.VALUE, kernels.NOISE]]) for c in known}
         for point in space.sample(20, 1):
             place = agent._place(point)
-            size = kriging.gather(agent._tree, place)
+            size = kriging.nearest_cells(agent._tree, place)
             near = [c for c in twin.values if np.linalg.norm(place - twin.place(c)) <= 1.5]
             ranks = sorted(twin.variogram(place, twin.place(c)) + twin.values[c][1] for c in near)
             np.testing.assert_allclose(agent._tree.work[1][:size], ranks[:32], rtol=1e-9)
@@ -255,18 +255,18 @@ def test_theory_uses_late_rewards_of_divided_cells():
     for leaf in live:
         parent = agent.arms.cells.parents[leaf]
         if agent._stats[parent, kernels.COUNT] > 0:
-            own = kernels.bounded(agent._tree, int(parent), agent._stats[parent, kernels.COUNT])
-            assert kernels.bounded(agent._tree, int(leaf), 0.0) <= own
+            own = kernels.upper_bound(agent._tree, int(parent), agent._stats[parent, kernels.COUNT])
+            assert kernels.upper_bound(agent._tree, int(leaf), 0.0) <= own
 
 
 def test_epochs_take_up_their_horizon():
     agent = OrbitTree(SQUARE, seed=0)
     rounds_of(agent, bump(SQUARE), np.random.default_rng(0).random(20_000))
     assert agent._goal == 32_768
-    assert agent._tree.rules[kriging.BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
+    assert agent._tree.rules[kriging.RULE_BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
     bounds = OrbitTree(SQUARE, guarantee="theory", lipschitz=1.0, seed=0)
     rounds_of(bounds, bump(SQUARE), np.random.default_rng(0).random(100))
-    assert bounds._tree.rules[kriging.LOG] == pytest.approx(math.log(6 * 128.0**3))
+    assert bounds._tree.rules[kriging.RULE_LOG] == pytest.approx(math.log(6 * 128.0**3))
 
 
 def test_pending_asks_are_expected_to_be_as_estimated():
@@ -315,7 +315,7 @@ def test_steep_slopes_do_not_make_rounds_slower_and_slower():
     rounds_of(agent, lambda points: np.full(len(points), 0.5), np.random.default_rng(0).random(4000))
     place = agent._place(np.full(4, 0.4))
     assert (agent._stats[:, kernels.COUNT] > 0).sum() > 500
-    assert kriging.gather(agent._tree, place) < 32
+    assert kriging.nearest_cells(agent._tree, place) < 32
 
 
 def test_units_do_not_matter():

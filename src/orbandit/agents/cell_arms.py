@@ -54,7 +54,7 @@ class CellArms:
         if not 0 <= handle < len(self.cells):
             return False
         inside = self.units.enter(point_of(key))[None]
-        is_own = np.abs(self.cells.points(np.array([handle])) - inside).max() <= self.units.space._tolerance
+        is_own = np.abs(self.cells.points(np.array([handle])) - inside).max() <= self.units.space.tolerance
         return bool(is_own) or self.cells.holds(handle, self.cells.place(inside)[0])
 
     @property

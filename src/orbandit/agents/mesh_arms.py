@@ -135,7 +135,7 @@ class MeshArms(Generic[L]):
         """Tell whether a point is that of an arm, or of none."""
         if not 0 <= handle < len(self.table):
             return handle == ELSEWHERE
-        return bool(np.abs(self.numbered.points[handle] - point_of(key)).max() <= self.space._tolerance)
+        return bool(np.abs(self.numbered.points[handle] - point_of(key)).max() <= self.space.tolerance)
 
     def nearest(self, point: Any) -> int:
         """Return the arm nearest to a point of the space, which is checked."""

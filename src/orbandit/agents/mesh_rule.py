@@ -23,7 +23,7 @@ from orbandit.agents.points import Points
 from orbandit.agents.sizes import check_sizes
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group, Trivial
-from orbandit.groups.base import LIMIT
+from orbandit.groups.base import MAX_ELEMENTS
 from orbandit.meshes import CoveringTree, Mesh, net, quotient_net
 from orbandit.meshes.nets import log_least_size
 from orbandit.spaces import Space
@@ -149,7 +149,7 @@ class MeshRule:
     def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
         if isinstance(mesh, Mesh):
             check_sizes(mesh.space, mesh.group)
-            inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space._tolerance)
+            inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space.tolerance)
             if not np.all(inside):
                 raise InputError(f"`mesh` must have points of {shown(self._space)}, but {shown(mesh)} has others.")
             return mesh
@@ -157,7 +157,7 @@ class MeshRule:
             raise InputTypeError(f"`mesh` must be a Mesh or one of {', '.join(self._names)}, but got {shown(mesh)}.")
         if mesh not in self._names:
             raise unknown_name("mesh", mesh, self._names)
-        if mesh == "tree" and self._group is not None and self._group.order > LIMIT:
+        if mesh == "tree" and self._group is not None and self._group.order > MAX_ELEMENTS:
             raise GroupTooLargeError(
                 f"the search of mesh='tree' lists orbits, but {shown(self._group)} has {shown(self._group.order)} "
                 "elements; use mesh='quotient'."

@@ -32,7 +32,7 @@ from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothes
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
-from orbandit.agents.gaussian.warp import PLAIN, warped_about
+from orbandit.agents.gaussian.warp import NO_WARP, warped_about
 from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group, Trivial
 from orbandit.groups.units import scale_classes
@@ -290,7 +290,7 @@ class OrbitGP(Agent):
             )
         starts = [self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)]
         fresh = [prior.lengths] if rounds < 100 else []
-        warps = [PLAIN]
+        warps = [NO_WARP]
         if self._is_for_best and not self._is_binary and len(rows) >= WARPED:
             warps += [warped_about(rewards.means, strength) for strength in STRENGTHS]
         tried = [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]
@@ -357,11 +357,11 @@ class OrbitGP(Agent):
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         kernel = self._kernel if self._reference is None else self._aligned_to(self._reference)
-        self._model = Model.restored(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
+        self._model = Model.restore(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
         self._start_at = self._loaded_start(arrays)
 
     def _check_inside(self, points: Array) -> None:
-        if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space._tolerance)).all():
+        if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():
             raise ValueError("points outside the space")
 
     def _loaded_reference(self, arrays: Arrays) -> Array | None:

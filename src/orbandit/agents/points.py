@@ -69,7 +69,7 @@ class Points:
     def inside(self, point: Any) -> Array:
         """Return a point of the space, checked, in the agent's units."""
         space, inside = self.space, as_point(point, self.space.dim)
-        if not space.contains(inside, tol=space._tolerance):
+        if not space.contains(inside, tol=space.tolerance):
             raise InputError(f"`point` must lie in {shown(space)}, but got {shown(inside)}; use `space.project`.")
         return self.units.enter(inside)
 
@@ -77,7 +77,7 @@ class Points:
         """Refuse what are no points of the space."""
         if len(points) > 1:
             batch = as_points(points, self.space.dim)[0]
-            points = batch[~np.asarray(self.space.contains(batch, tol=self.space._tolerance))]
+            points = batch[~np.asarray(self.space.contains(batch, tol=self.space.tolerance))]
         for point in points:
             self.inside(point)
 
@@ -94,7 +94,7 @@ class Points:
         """Refuse an array of a file that does not hold points of the space."""
         if points.ndim != 2 or points.shape[1] != self.space.dim or points.dtype != np.float64:
             raise ValueError(f"points of shape {points.shape} and type {points.dtype}")
-        if not np.asarray(self.space.contains(points, tol=self.space._tolerance)).all():
+        if not np.asarray(self.space.contains(points, tol=self.space.tolerance)).all():
             raise ValueError("points outside the space")
 
 

@@ -113,7 +113,6 @@ class Zooming(Agent):
         size = self.n_arms
         self.arms.table.keep(active)
         self._metric = self.group or Trivial(self.arms.space.dim)
-        self._centred = self.arms.numbered.points - self._metric.center
         self._rows = np.full(size, -1, dtype=np.int64)
         self._ranked = np.empty((0, size), dtype=np.int32)
         self._distances = np.empty((0, size))
@@ -132,7 +131,8 @@ class Zooming(Agent):
             self._distances = np.concatenate([self._distances, np.empty((room, size))])
             self._edges = np.concatenate([self._edges, np.zeros(room, dtype=np.int64)])
         row, self._active = self._active, self._active + 1
-        distances = self._metric._distance(self._centred[arm : arm + 1], self._centred)[0] * self.arms.scale
+        places = self.arms.numbered.points
+        distances = np.asarray(self._metric.distance(places[arm], places)) * self.arms.scale
         order = np.argsort(distances)
         self._ranked[row], self._distances[row] = order, distances[order]
         radius = np.sqrt(self.arms.table.width / (self.arms.table.counts[arm] + 1.0))

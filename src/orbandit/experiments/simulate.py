@@ -258,7 +258,7 @@ def _playing_compiled(player: Any, problem: Problem) -> Play:
 
     def mean(points: npt.NDArray[Any]) -> Array:
         space = problem.space
-        if not np.all(inside := np.asarray(space.contains(points, tol=space._tolerance))):
+        if not np.all(inside := np.asarray(space.contains(points, tol=space.tolerance))):
             found = f"has {points[~inside][0].tolist()} among its arms after {player.rounds:,} rounds"
             raise _outside(player, problem, found)
         return problem.mean(points)
@@ -299,7 +299,7 @@ def _check_played(player: Any, problem: Problem, point: Any, at: int) -> None:
     """Refuse what an agent asks for in a round if it is no point of the space, or, without one, no number of an arm."""
     try:
         if (space := getattr(problem, "space", None)) is not None:
-            inside = bool(space.contains(as_point(point, space.dim), tol=space._tolerance))
+            inside = bool(space.contains(as_point(point, space.dim), tol=space.tolerance))
         elif np.ndim(point) == 0:
             inside = as_count(point, "point", minimum=0) < getattr(problem, "n_arms", math.inf)
         else:

@@ -31,9 +31,9 @@ def file(tmp_path):
 def test_a_file_that_another_process_makes_meanwhile_is_shared(file, tmp_path, monkeypatch):
     experiment, create = read(file), Store.create
 
-    def late(path, description):
+    def late(path, description, outline):
         create(path, made).close()
-        return create(path, description)
+        return create(path, description, outline)
 
     monkeypatch.setattr(Store, "create", late)
     made = experiment.description

@@ -12,15 +12,13 @@ from typing import Any
 from orbandit.agents.suited import Maker
 from orbandit.errors import InputError, SpecError
 from orbandit.experiments import registry
+from orbandit.experiments.outline import MAX_AGENTS
 from orbandit.experiments.registry import OFFERED, Entry
 from orbandit.experiments.sources import sources_of
 from orbandit.experiments.toml_lines import Mistake
 from orbandit.groups import Group
 from orbandit.problems import Problem
 from orbandit.spaces import Space
-
-MOST_AGENTS = 1_000
-"""Most agents of an experiment."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def _problem(text: str, folder: Path, _: str) -> Problem:
     return problem
 
 
-@lru_cache(maxsize=MOST_AGENTS)
+@lru_cache(maxsize=MAX_AGENTS)
 def _check_sources(problem: str, agent: str, folder: Path, expected: str) -> None:
     """Refuse to play other code or data than those that a run is stored under."""
     found = sources_of("problem", json.loads(problem), folder) | sources_of("agent", json.loads(agent), folder)
@@ -86,7 +84,7 @@ def _check_sources(problem: str, agent: str, folder: Path, expected: str) -> Non
         )
 
 
-@lru_cache(maxsize=MOST_AGENTS)
+@lru_cache(maxsize=MAX_AGENTS)
 def _player(text: str, folder: Path) -> tuple[Maker, bool]:
     """Return the agent and `use_group` that `simulate` takes for the table given as JSON."""
     table = json.loads(text)

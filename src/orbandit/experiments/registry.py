@@ -16,7 +16,6 @@ import importlib
 import inspect
 import json
 import os
-import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -30,9 +29,9 @@ import numpy.typing as npt
 from orbandit import agents, groups, problems, spaces
 from orbandit._checks import as_count, described, unknown_name
 from orbandit.agents.listed import ListedAgent
-from orbandit.errors import InputError, OrbanditError, SpecError
+from orbandit.errors import InputError, Mistake, OrbanditError, SpecError
 from orbandit.experiments.simulate import CALL
-from orbandit.experiments.toml_lines import KeyPath, Mistake, nearest, shown, unknown_key
+from orbandit.experiments.toml_lines import KeyPath, nearest, shown, unknown_key
 
 BASES: dict[str, type] = {
     "space": spaces.Space,
@@ -150,7 +149,7 @@ def build(kind: str, table: Mapping[str, Any], folder: Path | None = None) -> An
     mistakes: list[Mistake] = []
     made = construct(kind, table, (), folder, mistakes)
     if mistakes:
-        raise SpecError("\n".join(mistake.text for mistake in mistakes), tuple(mistakes))
+        raise SpecError(mistakes)
     return made
 
 
@@ -227,12 +226,9 @@ def said(error: Exception) -> str:
 
 
 def blamed(error: Exception, table: Mapping[str, Any], path: KeyPath) -> KeyPath:
-    """Return the path of the first key that the message quotes or calls unknown, or that of the table."""
-    text = said(error)
-    named = [word for word in re.findall(r"(?:`|unknown )(\w+)", text) if word in table]
-    if named[:1] == ["space"] and "group" in table and "group" in text:
-        named = ["group"]  # the two do not fit, and the group is what is changed
-    return (*path, *named[:1])
+    """Return the path of the key that an error names as its field, or that of the table."""
+    field = error.field if isinstance(error, OrbanditError) else None
+    return (*path, field) if field is not None and field in table else path
 
 
 def imported(reference: str, folder: Path | None) -> Any:

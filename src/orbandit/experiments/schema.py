@@ -1,6 +1,6 @@
 """The keys that an experiment's file may have, and what is said of those that break a rule."""
 
-import re
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
@@ -14,7 +14,8 @@ from pydantic import (
     WrapValidator,
 )
 
-from orbandit.experiments.toml_lines import KeyPath, Mistake, shown, unknown_key
+from orbandit.errors import Mistake
+from orbandit.experiments.toml_lines import KeyPath, shown, unknown_key
 
 MOST_SEEDS = 1_000_000
 MOST_PER_DECADE = 1_000
@@ -26,6 +27,22 @@ LARGEST = 2**63 - 1
 """Largest seed, for the sake of databases."""
 TABLES: tuple[KeyPath, ...] = (("problem",), ("agent",))
 """What is written in double brackets."""
+
+RULES = {
+    "finite_number": "must be finite",
+    "float_type": "must be a valid number",
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be greater than or equal to {ge}",
+    "int_type": "must be a valid integer",
+    "less_than_equal": "must be less than or equal to {le:.0f}",
+    "list_type": "must be a valid list",
+    "model_type": "must be a table",
+    "string_too_short": "must have at least {min_length} character",
+    "string_type": "must be a valid string",
+    "too_short": "must have at least {min_length} item",
+    "value_error": "{error}",
+}
+"""What each kind of mistake that the checker finds breaks."""
 
 
 def _different(values: list[int]) -> list[int]:
@@ -94,11 +111,12 @@ def check(data: dict[str, Any]) -> tuple[Schema | None, list[Mistake]]:
     try:
         return Schema.model_validate(data), []
     except ValidationError as error:
-        found = error.errors()
-        return None, [_schema_mistake(item["type"], item["loc"], item["msg"], item["input"]) for item in found]
+        return None, [
+            _mistake(item["type"], item["loc"], item.get("ctx", {}), item["input"]) for item in error.errors()
+        ]
 
 
-def _schema_mistake(kind: str, path: KeyPath, text: str, given: object) -> Mistake:
+def _mistake(kind: str, path: KeyPath, limits: Mapping[str, Any], given: object) -> Mistake:
     """Say in this package's words what the schema misses."""
     owner = "an experiment" if len(path) < 2 else f"[[{path[0]}]]"
     if kind == "extra_forbidden":
@@ -106,7 +124,7 @@ def _schema_mistake(kind: str, path: KeyPath, text: str, given: object) -> Mista
     if kind == "missing":
         what = f"[[{path[0]}]]" if path in TABLES else f"key {path[-1]!r}"
         return Mistake(path, f"missing {what} of {owner}.")
-    rule = re.sub(r"^Value error, |^(Input|List|String) should", lambda found: "must" if found[1] else "", text)
+    rule = RULES[kind].format(**limits)
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
     hint = f" Write [[{path[0]}]] in double brackets." if path in TABLES and isinstance(given, dict) else ""
     return Mistake(path, f"`{name}` {rule}, but got {shown(given)}.{hint}")

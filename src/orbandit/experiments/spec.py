@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from orbandit._checks import unknown_name
-from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
+from orbandit.errors import MeshTooLargeError, Mistake, OrbanditError, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.outline import MAX_AGENTS, AgentName, Namer, Outline, axes, grid, grid_size, problem_names
 from orbandit.experiments.registry import Entry, said
@@ -39,7 +39,7 @@ from orbandit.experiments.schema import check
 from orbandit.experiments.simulate import PER_DECADE
 from orbandit.experiments.sources import sources_of
 from orbandit.experiments.tasks import Task, as_text, problem_of
-from orbandit.experiments.toml_lines import KeyPath, Mistake, load, located, odd_values, shown
+from orbandit.experiments.toml_lines import KeyPath, load, located, odd_values, shown
 from orbandit.problems import Problem
 from orbandit.spaces import Box
 
@@ -230,7 +230,7 @@ def restored(description: dict[str, Any], folder: str | os.PathLike[str], name: 
     reader = _Reader(description, Path(folder).absolute())
     experiment = reader.experiment(name)
     if experiment is None:
-        raise SpecError("\n".join(one.text for one in reader.mistakes), tuple(reader.mistakes))
+        raise SpecError(reader.mistakes)
     return experiment
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from orbandit.agents.suited import Maker
-from orbandit.errors import InputError, SpecError
+from orbandit.errors import InputError, Mistake, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.outline import MAX_AGENTS
 from orbandit.experiments.registry import OFFERED, Entry
 from orbandit.experiments.sources import sources_of
-from orbandit.experiments.toml_lines import Mistake
 from orbandit.groups import Group
 from orbandit.problems import Problem
 from orbandit.spaces import Space
@@ -92,7 +91,7 @@ def _player(text: str, folder: Path) -> tuple[Maker, bool]:
     mistakes: list[Mistake] = []
     options = registry.convert(entry, table, (), folder, mistakes)
     if options is None:
-        raise SpecError("\n".join(mistake.text for mistake in mistakes), tuple(mistakes))
+        raise SpecError(mistakes)
     use_group = bool(options.pop("group"))
     if entry.takes_all():
         return partial(entry.make, **options), use_group

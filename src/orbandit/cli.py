@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orbandit as ob
 
 if TYPE_CHECKING:
-    from orbandit.experiments.run import Resumed
+    from orbandit.experiments.running import Resumed
     from orbandit.experiments.spec import Experiment
 
 
@@ -106,10 +106,10 @@ def _demo(arguments: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from orbandit.experiments.run import Resumed
+    from orbandit.experiments.running import Resumed
     from orbandit.experiments.spec import read
     from orbandit.reports.page import check_extras
-    from orbandit.reports.report import page_of, report
+    from orbandit.reports.reporting import page_of, report
     from orbandit.reports.words import interval, size
 
     check_extras()
@@ -162,7 +162,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from orbandit.experiments.run import Resumed, workers_of
+    from orbandit.experiments.running import Resumed, workers_of
     from orbandit.experiments.spec import read
 
     how = {"engine": arguments.engine, "jobs": arguments.jobs, "scheduler": arguments.scheduler}
@@ -205,12 +205,12 @@ def _play(experiment: "Experiment", resumed: "Resumed", out: Path, **how: Any) -
     with bar if console.is_terminal else nullcontext():  # rich 13.7 ends even a bar it does not show with a line
         begun = time.perf_counter()
         lines = {
-            (row.problem, row.agent): bar.add_task(f"{row.problem}: {row.agent}", total=row.rounds, rate="")
+            (row.problem, row.agent): bar.add_task(f"{row.problem}: {row.agent}", total=row.n_rounds, rate="")
             for row in experiment.plan()
         }
         for row in experiment.plan():
             open_rounds = sum(task.horizon for task in left if (task.problem, task.agent) == (row.problem, row.agent))
-            bar.update(lines[row.problem, row.agent], completed=row.rounds - open_rounds)
+            bar.update(lines[row.problem, row.agent], completed=row.n_rounds - open_rounds)
         done = dict.fromkeys(lines, 0)
 
         def stored(one: FinishedRun) -> None:
@@ -232,15 +232,15 @@ def _show_plan(experiment: "Experiment", left: int, out: Path) -> None:
     plan = experiment.plan()
     for row in plan:
         horizons = ", ".join(f"{n:,}" for n in row.horizons)
-        print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.seeds} seeds")
+        print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.n_seeds} seeds")
     if experiment.timeout is not None:
         print(f"timeout: {experiment.timeout:g} s for a run")
-    rounds = sum(row.rounds for row in plan)
+    rounds = sum(row.n_rounds for row in plan)
     print(f"{len(experiment):,} runs, {rounds:,} rounds, {left:,} runs left; results: {out}")
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from orbandit.reports.report import page_of, report
+    from orbandit.reports.reporting import page_of, report
 
     report(arguments.results, arguments.out, figures=arguments.figures, folder=arguments.folder)
     print(f"page: {arguments.out or page_of(arguments.results)}")

@@ -6,8 +6,8 @@ import pytest
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError, SpecError
 from orbandit.experiments.finished import run_key
-from orbandit.experiments.run import missing, run
-from orbandit.experiments.simulate import log_spaced
+from orbandit.experiments.running import missing, run
+from orbandit.experiments.simulation import log_spaced
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 

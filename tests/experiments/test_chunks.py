@@ -10,7 +10,7 @@ import pytest
 
 from orbandit.experiments import engines
 from orbandit.experiments.chunks import Chunks
-from orbandit.experiments.run import missing, run
+from orbandit.experiments.running import missing, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.tasks import Task
 

@@ -15,7 +15,7 @@ from distributed import LocalCluster
 from orbandit.cli import main
 from orbandit.errors import OrbanditError, OrbanditWarning, RunError
 from orbandit.experiments import engines, players
-from orbandit.experiments.run import ATTEMPTS, missing, play, run
+from orbandit.experiments.running import ATTEMPTS, missing, play, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 
@@ -222,7 +222,7 @@ def test_a_run_whose_process_is_killed_every_time_is_given_up_after_all_others(w
 @pytest.mark.filterwarnings("ignore")  # the cluster's own, about ports and sockets
 def test_a_run_that_takes_workers_of_a_cluster_with_it_is_named(write, tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "LOST", 0)
-    monkeypatch.setattr(import_module("orbandit.experiments.run"), "ATTEMPTS", 1)
+    monkeypatch.setattr(import_module("orbandit.experiments.running"), "ATTEMPTS", 1)
     experiment, path = read(write("KillsItsParent")), tmp_path / "results.db"
     with pytest.raises(RunError, match=r"seed 2: tried 1 times, the last time its process was lost with its worker"):
         run(experiment, path, engine="dask", jobs=1)

@@ -9,7 +9,7 @@ import orbandit as ob
 from orbandit.cli import main
 from orbandit.experiments import spec, store
 from orbandit.experiments.outline import AgentName, Outline
-from orbandit.experiments.run import Resumed, run
+from orbandit.experiments.running import Resumed, run
 from orbandit.experiments.store import Store
 from orbandit.reports.summary import summarise
 
@@ -104,7 +104,7 @@ def test_a_store_keeps_the_names_that_its_runs_have(experiment, tmp_path, monkey
     with Store.open(path, write=False) as kept:
         assert kept.outline == experiment.outline
     summary = summarise(path)
-    assert summary.expected == 72
+    assert summary.n_expected == 72
     assert [result.name for result in summary.problems] == ["Cone", "Cone 2", "a disk"]
     for result in summary.problems:
         for horizon in result.horizons:
@@ -117,7 +117,7 @@ def test_a_page_is_written_where_no_agent_can_be_built(experiment, tmp_path, beg
         runs = list(old.runs())
         new.add_many(runs)
     for path in (tmp_path / "new.db", begun):
-        assert ob.reports.report(path).runs == len(runs)
+        assert ob.reports.report(path).n_runs == len(runs)
         assert path.with_suffix(".html").stat().st_size > 10_000
 
 
@@ -131,13 +131,13 @@ def test_a_page_does_without_the_module_of_an_agent(tmp_path, monkeypatch):
     (tmp_path / "agents_soon_gone.py").unlink()
     monkeypatch.delitem(__import__("sys").modules, "agents_soon_gone")
     summary = summarise(tmp_path / "mine.db")
-    assert summary.expected == summary.runs == 72
+    assert summary.n_expected == summary.n_runs == 72
     assert summary.problems[0].longest.agents[0].family in {name.family for name in NAMES}
 
 
 def test_a_store_of_0_1_0_is_reported_as_it_was(begun):
     summary = summarise(begun)
-    assert (summary.runs, summary.expected, summary.versions) == (44, 48, ("0.1.0",))
+    assert (summary.n_runs, summary.n_expected, summary.versions) == (44, 48, ("0.1.0",))
     assert [result.name for result in summary.problems] == ["square", "Ackley"]
     assert summary.families == ("UniformMesh(delta=0.3)", "UniformMesh(delta=0.5)", "tree")
     told = [(one.label, one.family, one.uses_group) for one in summary.problems[0].longest.agents]
@@ -156,9 +156,9 @@ def test_a_store_of_0_1_0_is_reported_as_it_was(begun):
 def test_a_store_of_0_1_0_is_gone_on_with(begun, tmp_path, monkeypatch):
     monkeypatch.setattr(spec, "version", lambda name: "0.1.0")  # whose runs are those of that version
     with Store.open(begun, write=False) as kept:
-        experiment = spec.restored(kept.spec, tmp_path)
+        experiment = spec.restore(kept.spec, tmp_path)
     assert run(experiment, begun, jobs=1) == 4
-    assert summarise(begun).runs == 48
+    assert summarise(begun).n_runs == 48
 
 
 def test_a_resume_checks_the_store_once(experiment, tmp_path, monkeypatch):
@@ -182,7 +182,7 @@ def test_what_is_resumed_is_only_read_until_it_is_played(begun, tmp_path, monkey
     monkeypatch.setattr(spec, "version", lambda name: "another")
     before = begun.read_bytes()
     with Store.open(begun, write=False) as kept:
-        experiment = spec.restored(kept.spec, tmp_path)
+        experiment = spec.restore(kept.spec, tmp_path)
     with Resumed(experiment, begun) as resumed:
         assert (len(resumed.left), resumed.n_outdated) == (48, 44)
     assert begun.read_bytes() == before

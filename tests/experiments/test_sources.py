@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from orbandit.errors import RunError, SpecError
-from orbandit.experiments.run import Resumed, missing, play, run
+from orbandit.experiments.running import Resumed, missing, play, run
 from orbandit.experiments.spec import read
 
 PEAK = """

@@ -4,7 +4,7 @@ import pytest
 
 from orbandit.cli import main
 from orbandit.errors import InputError
-from orbandit.experiments.run import missing, run
+from orbandit.experiments.running import missing, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 

@@ -30,7 +30,7 @@ from orbandit import agents, groups, problems, spaces
 from orbandit._checks import as_count, described, unknown_name
 from orbandit.agents.listed import ListedAgent
 from orbandit.errors import InputError, Mistake, OrbanditError, SpecError
-from orbandit.experiments.simulate import CALL
+from orbandit.experiments.simulation import CALL
 from orbandit.experiments.toml_lines import KeyPath, nearest, shown, unknown_key
 
 BASES: dict[str, type] = {

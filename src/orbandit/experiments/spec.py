@@ -36,7 +36,7 @@ from orbandit.experiments import registry
 from orbandit.experiments.outline import MAX_AGENTS, AgentName, Namer, Outline, axes, grid, grid_size, problem_names
 from orbandit.experiments.registry import Entry, said
 from orbandit.experiments.schema import check
-from orbandit.experiments.simulate import PER_DECADE
+from orbandit.experiments.simulation import PER_DECADE
 from orbandit.experiments.sources import sources_of
 from orbandit.experiments.tasks import Task, as_text, problem_of
 from orbandit.experiments.toml_lines import KeyPath, load, located, odd_values, shown
@@ -86,8 +86,8 @@ class PlanRow(NamedTuple):
     problem: str
     agent: str
     horizons: tuple[int, ...]
-    seeds: int
-    rounds: int
+    n_seeds: int
+    n_rounds: int
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def read(path: str | os.PathLike[str]) -> Experiment:
     return experiment
 
 
-def restored(description: dict[str, Any], folder: str | os.PathLike[str], name: str = "experiment") -> Experiment:
+def restore(description: dict[str, Any], folder: str | os.PathLike[str], name: str = "experiment") -> Experiment:
     """Return the experiment of a description, as a store keeps it (`Store.spec`), without its file.
 
     Parameters
@@ -223,7 +223,7 @@ def restored(description: dict[str, Any], folder: str | os.PathLike[str], name: 
     --------
     >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
     >>> agent = {"class": "OrbitTree", "lipschitz": [1.0, 2.0]}
-    >>> experiment = restored({"horizons": [100], "seeds": 5, "problem": [cone], "agent": [agent]}, ".")
+    >>> experiment = restore({"horizons": [100], "seeds": 5, "problem": [cone], "agent": [agent]}, ".")
     >>> len(experiment), [agent.label for agent in experiment.agents]
     (10, ['OrbitTree(lipschitz=1.0)', 'OrbitTree(lipschitz=2.0)'])
     """

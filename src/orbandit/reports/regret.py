@@ -8,7 +8,7 @@ import numpy as np
 
 from orbandit._checks import shown
 from orbandit.errors import InputError, InputTypeError
-from orbandit.experiments.simulate import Runs
+from orbandit.experiments.simulation import Runs
 from orbandit.reports.orbits import new_figure
 from orbandit.reports.palette import COLORS, INK
 

@@ -182,13 +182,13 @@ class Summary:
     name: str
     path: Path
     problems: tuple[ProblemResult, ...]
-    runs: int
-    rounds: int
+    n_runs: int
+    n_rounds: int
     seconds: float
     seeds: tuple[int, ...]
     versions: tuple[str, ...]
     spec: dict[str, Any] = field(hash=False)
-    expected: int | None
+    n_expected: int | None
     """How many runs there are to be, if the experiment is known."""
 
     def worth(self) -> list[tuple[str, Worth]]:
@@ -233,13 +233,13 @@ def summarise(path: str | os.PathLike[str], folder: str | os.PathLike[str] | Non
         name=str(spec.get("name") or Path(path).stem),
         path=Path(path),
         problems=tuple(problems),
-        runs=len(runs),
-        rounds=sum(run.horizon for run in runs),
+        n_runs=len(runs),
+        n_rounds=sum(run.horizon for run in runs),
         seconds=sum(run.seconds for run in runs),
         seeds=tuple(sorted({run.seed for run in runs})),
         versions=tuple(sorted({_version(run) for run in runs})),
         spec=spec,
-        expected=None if outline is None else outline.n_runs,
+        n_expected=None if outline is None else outline.n_runs,
     )
 
 

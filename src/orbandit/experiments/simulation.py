@@ -81,7 +81,7 @@ def simulate(
     jobs: int | None = None,
     *,
     use_group: bool = True,
-    plays: int = 0,
+    n_plays: int = 0,
     checkpoints: int | Iterable[int] | None = None,
     **options: Any,
 ) -> Runs:
@@ -104,7 +104,7 @@ def simulate(
         compiled only get in each other's way. It changes no number but the time.
     use_group : bool
         False keeps the problem's group from the agent, which is then told None: what is the symmetry worth?
-    plays : int
+    n_plays : int
         Number of rounds, evenly spaced, whose points are kept; if there are fewer rounds, all are.
     checkpoints : int or sequence of int, optional
         When the regret is read. A number, by default 20: so many rounds in each factor of ten, about evenly spaced in
@@ -147,7 +147,7 @@ def simulate(
     compiled = isinstance(getattr(problem, "noise", None), Bernoulli)
     workers = ((os.cpu_count() or 1) if compiled else 1) if jobs is None else as_count(jobs, "jobs")
     read = _reading_rounds(checkpoints, rounds)
-    kept = evenly_spaced(rounds, as_count(plays, "plays", minimum=0))
+    kept = evenly_spaced(rounds, as_count(n_plays, "n_plays", minimum=0))
 
     make = _maker(agent, problem, use_group, rounds, options)
     optimum = float(problem.optimum)  # which may take a search to find, and threads would each begin one

@@ -21,7 +21,7 @@ from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.players import Outcome
-from orbandit.experiments.simulate import simulate
+from orbandit.experiments.simulation import simulate
 from orbandit.experiments.store import Store, check_new
 from orbandit.experiments.tasks import Task
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
 """Time of a chunk by engine."""
 
-PLAYS = 100
+N_PLAYS = 100
 """So many points played are kept of each run, for pictures."""
 
 PICTURED = 3
@@ -243,7 +243,7 @@ def play(task: Task) -> FinishedRun:
     """Play a task; it is a pure function of it but for the seconds that the run took."""
     try:
         arguments = task.arguments()
-        runs = simulate(**arguments, jobs=1, plays=PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
+        runs = simulate(**arguments, jobs=1, n_plays=N_PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
     except (Exception, SystemExit) as error:  # code of the user's own may raise anything
         failure = _failure(task, error)
     else:

@@ -8,7 +8,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
-from orbandit.experiments.simulate import CHUNK, evenly_spaced, log_spaced
+from orbandit.experiments.simulation import CHUNK, evenly_spaced, log_spaced
 
 SPACE, GROUP = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
 CONE = ob.problems.Cone(SPACE, GROUP, peak=[0.9, 0.3])
@@ -69,11 +69,11 @@ def asked(kind, horizon, seed):
 def test_plays_are_those_of_asking_and_telling(kind, chunk, monkeypatch):
     horizon = 500
     expected = np.array([asked(kind, horizon, seed) for seed in (3, 8)])
-    monkeypatch.setattr(import_module("orbandit.experiments.simulate"), "CHUNK", chunk)
+    monkeypatch.setattr(import_module("orbandit.experiments.simulation"), "CHUNK", chunk)
     plain = ob.simulate(kind, CONE, horizon, seeds=[3, 8])
     assert plain.plays.shape == (2, 0, 2)
     for many in (1, 7, 333, horizon, horizon + 1, 10**15):
-        runs = ob.simulate(kind, CONE, horizon, seeds=[3, 8], plays=many)
+        runs = ob.simulate(kind, CONE, horizon, seeds=[3, 8], n_plays=many)
         rounds = [i * horizon // min(many, horizon) for i in range(1, min(many, horizon) + 1)]
         np.testing.assert_array_equal(runs.plays, expected[:, np.array(rounds) - 1])
         np.testing.assert_array_equal(runs.regret, plain.regret)
@@ -111,7 +111,7 @@ def test_agents_from_elsewhere_ask_and_tell():
         made.append(AtRandom(seed))
         return made[-1]
 
-    runs = ob.simulate(make, CONE, 400, seeds=3, jobs=1, plays=100)
+    runs = ob.simulate(make, CONE, 400, seeds=3, jobs=1, n_plays=100)
     assert runs.regret.shape == (3, len(runs.checkpoints))
     for agent, regret, plays in zip(made, runs.regret, runs.plays, strict=True):
         assert len(agent.told) == 400
@@ -153,7 +153,7 @@ def test_arms_by_index_run_on_any_means():
         return ob.agents.UCB1(4, horizon=horizon, seed=seed)
 
     assert ob.simulate(make, Machines(), 20_000, seeds=2).plays.shape == (2, 0, 1)
-    runs = ob.simulate(make, Machines(), 20_000, seeds=2, plays=50)
+    runs = ob.simulate(make, Machines(), 20_000, seeds=2, n_plays=50)
     assert runs.plays.shape == (2, 50, 1)
     assert (runs.plays[:, -20:] == 1).mean() > 0.8
     assert runs.regret[:, -1].max() < 0.1 * 20_000 * 0.3
@@ -178,8 +178,8 @@ def test_bad_input_is_refused():
         {"seeds": []},
         {"seeds": [-1]},
         {"jobs": 0},
-        {"plays": -1},
-        {"plays": 2.5},
+        {"n_plays": -1},
+        {"n_plays": 2.5},
     ):
         with pytest.raises((InputError, InputTypeError)):
             ob.simulate(**{"agent": ob.agents.UniformMesh, "problem": CONE, "horizon": 10, **arguments})
@@ -351,7 +351,7 @@ def test_an_agent_from_elsewhere_may_not_leave_the_space(point, kind, words):
 
 
 def test_the_round_is_counted_over_chunks(monkeypatch):
-    monkeypatch.setattr(import_module("orbandit.experiments.simulate"), "CHUNK", 10)
+    monkeypatch.setattr(import_module("orbandit.experiments.simulation"), "CHUNK", 10)
     agent = Scripted(*[[0.5, 0.5]] * 1233, [2.0, 2.0])
     with pytest.raises(InputError, match=r"in round 1,234;"):
         ob.simulate(lambda space, group, **told: agent, CONE, 2000, seeds=1)

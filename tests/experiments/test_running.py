@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, StoreError
-from orbandit.experiments.run import PICTURED, PLAYS, SECONDS, missing, run
+from orbandit.experiments.running import N_PLAYS, PICTURED, SECONDS, missing, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 
@@ -73,10 +73,10 @@ def test_all_runs_are_played_once_and_as_simulate_plays_them(file, tmp_path):
     with Store.open(path, write=False) as store:
         stored = {(one.agent, one.horizon, one.seed): one for one in store.runs()}
     cone = experiment.build_problem("Cone")
-    runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False, plays=PLAYS)
+    runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False, n_plays=N_PLAYS)
     np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].regret, runs.regret[0])
     np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].plays, runs.plays[0])
-    assert {one.plays.shape for one in stored.values()} == {(PLAYS, 2)}
+    assert {one.plays.shape for one in stored.values()} == {(N_PLAYS, 2)}
 
 
 def test_points_are_kept_where_they_can_be_pictured(file, tmp_path):

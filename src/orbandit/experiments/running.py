@@ -145,7 +145,7 @@ class Resumed:
         if self._store is None:
             try:
                 self._store = Store.create(self._path, self._experiment.description, self._experiment.outline)
-            except (StoreError, FileExistsError):
+            except StoreError:
                 if not self._path.exists():
                     raise
                 self._store = self._open()  # another process has made it since

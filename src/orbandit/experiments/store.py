@@ -29,9 +29,9 @@ from typing import Any, NamedTuple, Self, TypeAlias, final
 import numpy as np
 
 from orbandit._checks import shown
+from orbandit._files import in_one_step
 from orbandit.errors import InputError, InputTypeError, MissingExtraError, OrbanditWarning, StoreError
 from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, is_whole, run_key, seal
-from orbandit.experiments.one_step import in_one_step
 from orbandit.experiments.outline import Outline
 
 __all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
@@ -116,7 +116,7 @@ class Store:
         """Make a new file for the experiment `spec`, a dictionary as `run_key` takes it, and open it for writing."""
         target, texts = Path(path), (canonical(spec, "spec"), "" if outline is None else outline.as_text())
         check_new(target)
-        step = in_one_step(target, "open it, or choose another path")
+        step = _written(target, "open it, or choose another path")
         with step as temporary, _named(target), closing(_connect(temporary, "rwc")) as connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -284,6 +284,18 @@ def check_new(target: Path) -> None:
         raise StoreError(f"{target.parent} is no folder; make it first.")
 
 
+@contextmanager
+def _written(target: Path, if_there: str | None) -> Iterator[Path]:
+    """Yield a temporary path that becomes `target`, a new file unless `if_there`, what to do then, is None."""
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is no folder; make it first.")
+    try:
+        with in_one_step(target, replace=if_there is None) as temporary:
+            yield temporary
+    except FileExistsError as error:
+        raise StoreError(f"{target} is there already; {if_there}.") from error
+
+
 def load(path: PathLike) -> Any:
     """Return the runs of a file as a pandas.DataFrame: a row for each run and checkpoint.
 
@@ -323,7 +335,7 @@ def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None
     if file.is_dir() or file.resolve() == Path(path).resolve():
         raise InputError(f"`target` must be another file than a folder or the results themselves, but got {file}.")
     remedy = None if overwrite else "replace it with --overwrite (in Python overwrite=True), or choose another path"
-    with in_one_step(file, remedy) as temporary:
+    with _written(file, remedy) as temporary:
         if suffix == ".parquet":
             _extra("pyarrow")
             load(path).to_parquet(temporary, engine="pyarrow", index=False)

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from orbandit._files import in_one_step
 from orbandit.errors import InputError, MissingExtraError
-from orbandit.experiments.one_step import in_one_step
 from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart
 from orbandit.reports.palette import looks
 from orbandit.reports.scenes import SolidScene, scene_of
@@ -53,7 +53,7 @@ def write_page(summary: Summary, path: str | os.PathLike[str]) -> None:
         raise InputError(f"`path` must end in .html, but got {target.name!r}.")
     text = page(summary)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with in_one_step(target, None) as temporary:
+    with in_one_step(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

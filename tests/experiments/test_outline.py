@@ -99,7 +99,7 @@ def test_what_describes_no_experiment_has_no_outline(experiment, other):
 def test_a_store_keeps_the_names_that_its_runs_have(experiment, tmp_path, monkeypatch):
     path = tmp_path / "kept.db"
     assert run(experiment, path, jobs=1) == 72
-    monkeypatch.setattr("orbandit.experiments.outline.WITHOUT", " (blind)")  # as another version may have it
+    monkeypatch.setattr("orbandit.experiments.outline.WITHOUT_GROUP", " (blind)")  # as another version may have it
     assert Outline.of(experiment.description) != experiment.outline
     with Store.open(path, write=False) as kept:
         assert kept.outline == experiment.outline

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Self
 MAX_AGENTS = 1_000
 """Most agents of an experiment."""
 
-LONGEST_VALUE = 24
+MAX_VALUE_LENGTH = 24
 """Most characters of a value in a label."""
 
-WITHOUT = " without group"
+WITHOUT_GROUP = " without group"
 """What the label of an agent has at its end that is not told the group."""
 
 
@@ -120,10 +120,10 @@ class Namer:
             if key == "group" or (table.get("name") and len(values[key]) == 1):
                 continue
             text = value if isinstance(value, str) else json.dumps(value)
-            words.append(f"{key}={text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + '...'}")
+            words.append(f"{key}={text if len(text) <= MAX_VALUE_LENGTH else text[: MAX_VALUE_LENGTH - 3] + '...'}")
         family = str(table.get("name") or _short(table)) + (f"({', '.join(words)})" if words else "")
         uses_group = given.get("group") is not False
-        plain = family if uses_group else family + WITHOUT
+        plain = family if uses_group else family + WITHOUT_GROUP
         label = _unused(plain, self._taken)
         self._taken.add(label)
         return AgentName(label, family + label.removeprefix(plain), uses_group)

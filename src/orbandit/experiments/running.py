@@ -28,16 +28,16 @@ from orbandit.experiments.tasks import Task
 if TYPE_CHECKING:
     from orbandit.experiments.spec import Experiment
 
-SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
+CHUNK_SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
 """Time of a chunk by engine."""
 
 N_PLAYS = 100
 """So many points played are kept of each run, for pictures."""
 
-PICTURED = 3
+MAX_PICTURED_DIM = 3
 """Most coordinates of points that a picture can show."""
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """A run whose process was killed so many times is given up."""
 
 Progress = Callable[[FinishedRun], None]
@@ -163,7 +163,7 @@ class Resumed:
         """Play what is left, as `run` does, and return how many runs were played."""
         workers, timeout = workers_of(engine, jobs, scheduler), self._experiment.timeout
         store = self._to_write()
-        chunks, n_played, losses = Chunks(self.left, SECONDS[engine]), 0, _Losses(timeout)
+        chunks, n_played, losses = Chunks(self.left, CHUNK_SECONDS[engine]), 0, _Losses(timeout)
         if engine == "dask":
             played = engines.on_dask(play, chunks, workers, scheduler, timeout)
         else:
@@ -201,8 +201,8 @@ class _Losses:
             self._give_up(f"{name}: timed out after {self._timeout:g} s")
             return False
         self._deaths[name] += 1
-        if self._deaths[name] == ATTEMPTS:
-            self._give_up(f"{name}: tried {ATTEMPTS} times, the last time its process {outcome.death}")
+        if self._deaths[name] == MAX_ATTEMPTS:
+            self._give_up(f"{name}: tried {MAX_ATTEMPTS} times, the last time its process {outcome.death}")
             return False
         _warn(f"{name}: its process {outcome.death}; it is played again.")
         return True
@@ -226,8 +226,8 @@ def _warn(text: str) -> None:
 
 def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
     """Return the number of workers that `run` starts; arguments that it does not take are refused."""
-    if not isinstance(engine, str) or engine not in SECONDS:
-        raise unknown_name("engine", engine, tuple(SECONDS))
+    if not isinstance(engine, str) or engine not in CHUNK_SECONDS:
+        raise unknown_name("engine", engine, tuple(CHUNK_SECONDS))
     if scheduler is not None and (engine != "dask" or jobs is not None):
         raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
     return (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
@@ -243,7 +243,9 @@ def play(task: Task) -> FinishedRun:
     """Play a task; it is a pure function of it but for the seconds that the run took."""
     try:
         arguments = task.arguments()
-        runs = simulate(**arguments, jobs=1, n_plays=N_PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
+        runs = simulate(
+            **arguments, jobs=1, n_plays=N_PLAYS if arguments["problem"].space.dim <= MAX_PICTURED_DIM else 0
+        )
     except (Exception, SystemExit) as error:  # code of the user's own may raise anything
         failure = _failure(task, error)
     else:

@@ -15,15 +15,15 @@ from pydantic import (
 )
 
 from orbandit.errors import Mistake
+from orbandit.experiments.simulation import MAX_SEEDS
 from orbandit.experiments.toml_lines import KeyPath, shown, unknown_key
 
-MOST_SEEDS = 1_000_000
-MOST_PER_DECADE = 1_000
-LONGEST = 10**12
+MAX_PER_DECADE = 1_000
+MAX_HORIZON = 10**12
 """Largest horizon."""
-LONGEST_TIMEOUT = 1_000_000.0
+MAX_TIMEOUT = 1_000_000.0
 """Most seconds for a run."""
-LARGEST = 2**63 - 1
+MAX_STORED_SEED = 2**63 - 1
 """Largest seed, for the sake of databases."""
 TABLES: tuple[KeyPath, ...] = (("problem",), ("agent",))
 """What is written in double brackets."""
@@ -58,8 +58,8 @@ def _seeds(value: object) -> object:
     """Take a number of runs for the seeds 0, 1, ...; leave lists to the schema."""
     if isinstance(value, list):
         return value
-    if type(value) is not int or not 1 <= value <= MOST_SEEDS:
-        raise ValueError(f"must be a whole number of runs, from 1 to {MOST_SEEDS:,}, or a list of seeds")
+    if type(value) is not int or not 1 <= value <= MAX_SEEDS:
+        raise ValueError(f"must be a whole number of runs, from 1 to {MAX_SEEDS:,}, or a list of seeds")
     return list(range(value))
 
 
@@ -67,8 +67,8 @@ def _checkpoints(value: object, as_list: ValidatorFunctionWrapHandler) -> object
     """Take a number for itself; a union with lists would put its branches into the paths of mistakes."""
     if isinstance(value, list):
         return as_list(value)
-    if type(value) is not int or not 1 <= value <= MOST_PER_DECADE:
-        most = f"{MOST_PER_DECADE:,}"
+    if type(value) is not int or not 1 <= value <= MAX_PER_DECADE:
+        most = f"{MAX_PER_DECADE:,}"
         raise ValueError(
             f"must be a whole number of rounds in each factor of ten, from 1 to {most}, or a list of rounds"
         )
@@ -76,7 +76,7 @@ def _checkpoints(value: object, as_list: ValidatorFunctionWrapHandler) -> object
 
 
 Rounds: TypeAlias = Annotated[
-    list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1), AfterValidator(_different)
+    list[Annotated[int, Field(ge=1, le=MAX_HORIZON)]], Field(min_length=1), AfterValidator(_different)
 ]
 
 
@@ -95,13 +95,13 @@ class Schema(BaseModel):
     name: str = Field(default="", min_length=1)
     horizons: Rounds
     seeds: Annotated[
-        list[Annotated[int, Field(ge=0, le=LARGEST)]],
+        list[Annotated[int, Field(ge=0, le=MAX_STORED_SEED)]],
         Field(min_length=1),
         AfterValidator(_different),
         BeforeValidator(_seeds),
     ] = Field(default_factory=lambda: list(range(10)))
     checkpoints: Annotated[Rounds, WrapValidator(_checkpoints)] | None = None
-    timeout: Annotated[float, Field(gt=0, le=LONGEST_TIMEOUT, allow_inf_nan=False)] | None = None
+    timeout: Annotated[float, Field(gt=0, le=MAX_TIMEOUT, allow_inf_nan=False)] | None = None
     problem: list[_Table] = Field(min_length=1)
     agent: list[_Table] = Field(min_length=1)
 

@@ -33,11 +33,11 @@ VALUE_ENDS = (",", "]", "}", "\n")
 CLOSING = "'''\"\"\"\0"
 """What closes a string of several lines, and is no TOML after anything."""
 
-LARGEST_INTEGER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 """As TOML has it, which promises 64 bits."""
-DEEPEST = 50
+MAX_DEPTH = 50
 """Most keys that lead to a value."""
-MOST_NAMES = 8
+MAX_NAMES_OFFERED = 8
 """Most names that are offered of a module."""
 
 
@@ -60,7 +60,7 @@ def load(path: Path) -> tuple[dict[str, Any], "Lines"]:
     except tomllib.TOMLDecodeError as error:
         line, message = _failing_line(text, error), f"this is not TOML: {error}."
     except ValueError as error:  # the one thing that `tomllib` leaves to Python
-        line, message = _failing_line(text, error), f"integers must lie within +-{LARGEST_INTEGER:,}."
+        line, message = _failing_line(text, error), f"integers must lie within +-{MAX_INTEGER:,}."
     except RecursionError:
         line, message = 1, "the file is nested too deeply."
     raise SpecError([Mistake((), message, line)], path)
@@ -89,15 +89,15 @@ def located(path: Path, lines: "Lines", mistakes: Iterable[Mistake]) -> SpecErro
 
 def odd_values(value: object, path: KeyPath) -> Iterator[Mistake]:
     """Yield the values of TOML that no parameter can take: dates, infinity, NaN, huge integers and deep nests."""
-    if len(path) > DEEPEST:
-        yield Mistake(path, f"values must be nested at most {DEEPEST} deep.")
+    if len(path) > MAX_DEPTH:
+        yield Mistake(path, f"values must be nested at most {MAX_DEPTH} deep.")
     elif isinstance(value, Mapping | list):
         for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
             yield from odd_values(item, (*path, key))
     elif isinstance(value, float) and not math.isfinite(value):
         yield Mistake(path, f"numbers must be finite, but got {value}.")
-    elif isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-        yield Mistake(path, f"integers must lie within +-{LARGEST_INTEGER:,}, but got {quoted(value)}.")
+    elif isinstance(value, int) and abs(value) > MAX_INTEGER:
+        yield Mistake(path, f"integers must lie within +-{MAX_INTEGER:,}, but got {quoted(value)}.")
     elif not isinstance(value, bool | int | float | str):
         yield Mistake(path, f"dates and times are no values of parameters, but got {value}.")
 
@@ -110,7 +110,7 @@ def unknown_key(key: str, owner: str, known: Mapping[str, Any] | list[str]) -> s
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the public names that are nearest to one, and how many others there are."""
     public = [one for one in known if not one.startswith("_")]
-    near = difflib.get_close_matches(name, public, MOST_NAMES, cutoff=0.0)
+    near = difflib.get_close_matches(name, public, MAX_NAMES_OFFERED, cutoff=0.0)
     return near if len(near) == len(public) else [*near, f"and {len(public) - len(near):,} more"]
 
 

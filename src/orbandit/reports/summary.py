@@ -28,10 +28,10 @@ from orbandit.reports.statistics import CONFIDENCE, UNKNOWN, Interval, band, cha
 DECADE = 10.0
 """With one horizon a slope is fitted to the last part of the curve, from a tenth of the horizon on."""
 
-NOTHING = 1e-9
+ROUNDING_PER_ROUND = 1e-9
 """A regret of less than this per round is rounding."""
 
-COMPARED = 12
+MAX_AGENTS_COMPARED = 12
 """So many agents, the best, are compared with each other."""
 
 
@@ -75,7 +75,7 @@ class AgentResult:
     @property
     def is_nothing(self) -> npt.NDArray[np.bool_]:
         """Where the mean regret is nothing but rounding, (k,)."""
-        return self.mean <= NOTHING * self.checkpoints
+        return self.mean <= ROUNDING_PER_ROUND * self.checkpoints
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Worth(NamedTuple):
 
 @dataclass(frozen=True)
 class HorizonResult:
-    """All agents on a problem with one horizon, by regret, and pairs of the best COMPARED, better before worse."""
+    """All agents on a problem with one horizon, by regret, and pairs of the best of them, better before worse."""
 
     horizon: int
     agents: tuple[AgentResult, ...]
@@ -300,7 +300,7 @@ def _horizon_result(horizon: int, runs: list[NamedRun]) -> HorizonResult:
     for name, run in sorted(runs, key=lambda named: (named[0].label, named[1].seed)):
         played[name].append(run)
     agents = sorted((_agent_result(*item) for item in played.items()), key=lambda one: one.final.value)
-    pairs = itertools.combinations(agents[:COMPARED], 2)
+    pairs = itertools.combinations(agents[:MAX_AGENTS_COMPARED], 2)
     return HorizonResult(horizon, tuple(agents), {(a.label, b.label): _compared(a, b) for a, b in pairs})
 
 

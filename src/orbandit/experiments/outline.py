@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+from orbandit.experiments.schema import check
+
 MAX_AGENTS = 1_000
 """Most agents of an experiment."""
 
@@ -40,8 +42,6 @@ class Outline:
     @classmethod
     def of(cls, description: dict[str, Any]) -> Self | None:
         """Return the outline of an experiment's description; None of a dictionary that describes none."""
-        from orbandit.experiments.schema import check  # whose checker is slow to import
-
         checked, _ = check(description)
         if checked is None:
             return None

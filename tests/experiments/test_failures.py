@@ -15,9 +15,10 @@ from distributed import LocalCluster
 from orbandit.cli import main
 from orbandit.errors import OrbanditError, OrbanditWarning, RunError
 from orbandit.experiments import engines, players
-from orbandit.experiments.running import MAX_ATTEMPTS, missing, play, run
+from orbandit.experiments.running import MAX_ATTEMPTS, play, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
+from store_cases import missing
 
 MODULE = """
 import os, pathlib, signal, time

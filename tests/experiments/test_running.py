@@ -14,9 +14,10 @@ from distributed import Client, LocalCluster
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, StoreError
-from orbandit.experiments.running import CHUNK_SECONDS, MAX_PICTURED_DIM, N_PLAYS, missing, run
+from orbandit.experiments.running import CHUNK_SECONDS, MAX_PICTURED_DIM, N_PLAYS, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
+from store_cases import missing
 
 FILE = """
 name = "disk"

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from orbandit.errors import RunError, SpecError
-from orbandit.experiments.running import Resumed, missing, play, run
+from orbandit.experiments.running import Resumed, play, run
 from orbandit.experiments.spec import read
+from store_cases import missing
 
 PEAK = """
 import orbandit as ob

@@ -4,9 +4,10 @@ import pytest
 
 from orbandit.cli import main
 from orbandit.errors import InputError
-from orbandit.experiments.running import missing, run
+from orbandit.experiments.running import run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
+from store_cases import missing
 
 FILE = """
 horizons = [50]

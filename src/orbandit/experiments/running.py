@@ -233,12 +233,6 @@ def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
     return (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
 
 
-def missing(experiment: "Experiment", path: str | os.PathLike[str]) -> list[Task]:
-    """Return the runs of an experiment that are still to be played; a path that `run` refuses is refused."""
-    with Resumed(experiment, path) as resumed:
-        return resumed.left
-
-
 def play(task: Task) -> FinishedRun:
     """Play a task; it is a pure function of it but for the seconds that the run took."""
     try:

@@ -61,12 +61,11 @@ class ProblemSpec:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """An agent of a grid: its name, class, parameters as in the file, whether it is told the group, and sources."""
+    """An agent of a grid: its name, class, parameters as in the file without the group, and sources."""
 
     name: AgentName
     class_name: str
     parameters: dict[str, Any]
-    use_group: bool
     sources: dict[str, str]
 
     @property
@@ -77,7 +76,7 @@ class AgentSpec:
     @property
     def table(self) -> dict[str, Any]:
         """All that determines it, without the name."""
-        return {"class": self.class_name, **self.parameters, "group": self.use_group}
+        return {"class": self.class_name, **self.parameters, "group": self.name.uses_group}
 
 
 class PlanRow(NamedTuple):
@@ -300,9 +299,9 @@ class _Reader:
             for given in grid(table):
                 self._try(entry, given, path, table)
                 name = namer.name(table, given)
-                use_group = given.pop("group", True)
+                given.pop("group", None)
                 own = self._sources("agent", {"class": table["class"], **given}, path)
-                spec = AgentSpec(name, table["class"], given, use_group, own)
+                spec = AgentSpec(name, table["class"], given, own)
                 text = as_text(spec.table)
                 if seen.setdefault(text, name.label) != name.label:
                     self._add(path, f"the agent {seen[text]} is there twice; leave one of them out.")

@@ -136,8 +136,6 @@ class Store:
         if not target.is_file():
             what = "no file" if target.exists() else "missing"
             raise StoreError(f"{target} is {what}; `orbandit run`, or Store.create in Python, makes a new one.")
-        if write:
-            _check_writable(target)
         with _named(target):
             store = cls(target, _checked(target))
         if write:
@@ -153,7 +151,10 @@ class Store:
         with self._use() as connection:
             if self._write:
                 return
-            _check_writable(self.path)
+            if not os.access(self.path, os.W_OK):
+                raise StoreError(
+                    f"{self.path} may not be written to; open it with write=False, or change its permissions."
+                )
             self._connection, self._write = _connect(self.path, "rw"), True
             connection.close()
             mode = _set_mode(self._connection, "WAL")
@@ -384,11 +385,6 @@ def _set_mode(connection: sqlite3.Connection, mode: str) -> str:
     except sqlite3.OperationalError:
         (current,) = connection.execute("PRAGMA journal_mode").fetchone()
     return str(current)
-
-
-def _check_writable(path: Path) -> None:
-    if not os.access(path, os.W_OK):
-        raise StoreError(f"{path} may not be written to; open it with write=False, or change its permissions.")
 
 
 class _Found(NamedTuple):

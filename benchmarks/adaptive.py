@@ -4,7 +4,6 @@ Run as `make bench` or `python benchmarks/adaptive.py`; needs the extra `bench` 
 """
 
 import time
-from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -69,8 +68,8 @@ def tree_with_and_without() -> None:
     for dim, aim in ((3, "at most 0.7"), (4, "at most 0.6")):
         cone = cone_in(dim)
         ends = [
-            ob.simulate(maker, cone, 100_000, seeds=30).regret[:, -1].mean()
-            for maker in (A.OrbitTree, without_group(A.OrbitTree))
+            ob.simulate(A.OrbitTree, cone, 100_000, seeds=30, use_group=told).regret[:, -1].mean()
+            for told in (True, False)
         ]
         report(f"OrbitTree, n = 100,000, d = {dim}: with the group over without", ends[0] / ends[1], aim)
 
@@ -90,20 +89,10 @@ def cone_in(dim: int) -> ob.problems.Cone:
     return ob.problems.Cone(S.Box(0.0, 1.0, dim=dim), G.Symmetric(dim), PEAKS[dim])
 
 
-def with_group(kind: Any, **settings: Any) -> Callable[..., A.Agent]:
-    """Return a maker of agents that know the group."""
-    return lambda problem, horizon, seed: kind(problem.space, problem.group, horizon=horizon, seed=seed, **settings)
-
-
-def without_group(kind: Any, **settings: Any) -> Callable[..., A.Agent]:
-    """Return a maker of agents that do not know the group."""
-    return lambda problem, horizon, seed: kind(problem.space, horizon=horizon, seed=seed, **settings)
-
-
 def per_round(kind: Any, problem: ob.problems.Problem, horizon: int) -> float:
     """Return the median seconds per round of single runs, without the group, as the peers are."""
-    ob.simulate(without_group(kind), problem, 1000, seeds=1)
-    runs = [ob.simulate(without_group(kind), problem, horizon, seeds=[seed], jobs=1) for seed in range(5)]
+    ob.simulate(kind, problem, 1000, seeds=1, use_group=False)
+    runs = [ob.simulate(kind, problem, horizon, seeds=[seed], jobs=1, use_group=False) for seed in range(5)]
     return median(run.seconds_per_round for run in runs)
 
 
@@ -164,8 +153,10 @@ def regret() -> None:
     ]
     for dim in PEAKS:
         for name, kind, settings in rows:
-            makers = (with_group(kind, **settings), without_group(kind, **settings))
-            ends = [ob.simulate(maker, cone_in(dim), 100_000, seeds=10).regret[:, -1] for maker in makers]
+            ends = [
+                ob.simulate(kind, cone_in(dim), 100_000, seeds=10, use_group=told, **settings).regret[:, -1]
+                for told in (True, False)
+            ]
             row = "".join(f"{end.mean():12,.0f} ({end.std(ddof=1):,.0f})" for end in ends)
             print(f"  d = {dim}  {name:<20} with the group, without:{row}")
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from statistics import median
 
 import orbandit as ob
-from orbandit.experiments.run import run
+from orbandit.experiments.running import run
 from orbandit.experiments.spec import read
-from orbandit.reports.report import page_of, report
+from orbandit.reports.reporting import page_of, report
 
 PROBLEM = """
 [[problem]]
@@ -134,7 +134,7 @@ def page(folder: Path) -> None:
     run(read(file), out)
     spent = seconds(partial(spawn, *command("report", str(out))))
     size = page_of(out).stat().st_size / 1e6
-    runs = report(out).runs
+    runs = report(out).n_runs
     print(f"page of {runs:,} runs: {spent:.1f} s, {size:.1f} MB  (at most 20 s and 8 MB)", flush=True)
 
 

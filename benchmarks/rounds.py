@@ -6,6 +6,7 @@ Run as `make bench` or `python benchmarks/rounds.py`; needs the extra `bench` fo
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -43,7 +44,7 @@ def per_round(make: Callable[..., Any], problem: ob.problems.Problem, horizon: i
 def against_loops() -> None:
     """Compare UniformMesh with a NumPy loop on as many arms, and with PyXAB's Zooming."""
     mesh = M.quotient_net(CUBE, S3, 0.047)
-    ours = per_round(lambda p, n, seed: A.UniformMesh(CUBE, S3, horizon=n, mesh=mesh, seed=seed), CONE, 1_000_000)
+    ours = per_round(partial(A.UniformMesh, mesh=mesh), CONE, 1_000_000)
     loop = numpy_loop(CONE.mean(mesh.points), 30_000)
     title = f"simulated UniformMesh, K = {len(mesh)}: faster per round than"
     report(f"{title} a NumPy loop", loop / ours, "at least 100")
@@ -82,12 +83,10 @@ def quotient_and_full() -> None:
     space, group = S.Box(0.0, 1.0, dim=4), G.Symmetric(4)
     cone = ob.problems.Cone(space, group, peak=[0.85, 0.2, 0.55, 0.35])
 
-    def make(mesh: str, delta: float) -> Callable[..., A.UniformMeshN]:
-        return lambda p, n, seed: A.UniformMeshN(space, group, horizon=n, mesh=mesh, delta=delta, seed=seed)
-
     for delta in (0.12, 0.09, 0.07, 0.055):
-        full, quotient = (per_round(make(mesh, delta), cone, 100_000, 3) for mesh in ("full", "quotient"))
-        sizes = [make(mesh, delta)(cone, 100, 0).n_arms for mesh in ("full", "quotient")]
+        makers = [partial(A.UniformMeshN, mesh=mesh, delta=delta) for mesh in ("full", "quotient")]
+        full, quotient = (per_round(make, cone, 100_000, 3) for make in makers)
+        sizes = [make(space, group, horizon=100, seed=0).n_arms for make in makers]
         report(
             f"UniformMesh-N, Symmetric(4), delta = {delta}: cost of full ({sizes[0]} arms) over quotient ({sizes[1]})",
             full / quotient,
@@ -101,13 +100,8 @@ def many_arms() -> None:
     seconds = []
     for size in (1_000, 1_000_000):
         mesh = M.Mesh(rng.random((size, 3)), 0.01)
-        seconds.append(per_round(maker(A.UniformMesh, CUBE, S3, mesh), CONE, 3_000_000, 3))
+        seconds.append(per_round(partial(A.UniformMesh, mesh=mesh), CONE, 3_000_000, 3))
     report("UniformMesh, cost per round of 10^6 arms over 10^3", seconds[1] / seconds[0], "at most 6")
-
-
-def maker(kind: Any, space: S.Space, group: G.Group | None, mesh: M.Mesh) -> Callable[..., A.Agent]:
-    """Return a maker of agents on a mesh."""
-    return lambda p, n, seed: kind(space, group, horizon=n, mesh=mesh, seed=seed)
 
 
 def large_groups() -> None:
@@ -119,8 +113,8 @@ def large_groups() -> None:
         distances = np.sort(np.asarray(group.distance(points, points)), axis=None)
         mesh = M.Mesh(points, distances[30 * 1000] / 2)  # 30 neighbours each, on average
         cone = ob.problems.Cone(space, group, peak=np.linspace(0.85, 0.2, m))
-        seconds["UniformMesh"].append(per_round(maker(A.UniformMesh, space, group, mesh), cone, 1_000_000, 3))
-        seconds["UniformMesh-N"].append(per_round(maker(A.UniformMeshN, space, group, mesh), cone, 200_000, 3))
+        seconds["UniformMesh"].append(per_round(partial(A.UniformMesh, mesh=mesh), cone, 1_000_000, 3))
+        seconds["UniformMesh-N"].append(per_round(partial(A.UniformMeshN, mesh=mesh), cone, 200_000, 3))
     for name, costs in seconds.items():
         title = f"{name}, 1000 arms, Symmetric(2) to Symmetric(6): largest cost per round over smallest"
         report(title, max(costs) / min(costs), "at most 2")
@@ -192,7 +186,7 @@ def regret(title: str, problem_at: Callable[[Array], ob.problems.Problem], peaks
                 order = 1 if group is None else 6
                 delta = (math.log(horizon) / (horizon * order)) ** (1 / 5)
                 mesh = shifted_mesh(group, delta, np.random.default_rng(seed))
-                runs = ob.simulate(maker(kind, CUBE, group, mesh), problem, horizon, seeds=[seed])
+                runs = ob.simulate(kind, problem, horizon, seeds=[seed], group=group, mesh=mesh)
                 ends[name].append(float(runs.regret[0, -1]))
         print(f"  n = {horizon:,}")
         for name, values in ends.items():

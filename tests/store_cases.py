@@ -10,6 +10,7 @@ import traceback
 import numpy as np
 
 from orbandit.experiments.finished import FinishedRun, run_key
+from orbandit.experiments.running import Resumed
 from orbandit.experiments.store import Store
 
 SPEC = {"title": "Ünïcode", "horizons": [100, 1000], "agents": {"HOO": {"rho": 0.1, "group": None}}}
@@ -43,6 +44,12 @@ def raw(path, *statements):
         connection.execute(*([statement] if isinstance(statement, str) else statement))
     connection.commit()
     connection.close()
+
+
+def missing(experiment, path):
+    """The runs that are still to be played."""
+    with Resumed(experiment, path) as resumed:
+        return resumed.left
 
 
 def serve():

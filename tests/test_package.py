@@ -118,7 +118,7 @@ def test_the_demo_is_the_main_job():
     demo = read(ROOT / "src" / "orbandit" / "experiments" / "demo.toml")
     spaces = [(problem.table["space"]["class"], problem.table["group"]["class"]) for problem in demo.problems]
     assert spaces == [("Box", "Symmetric"), ("Ball", "Dihedral"), ("Polytope.regular", "Coxeter")]
-    played = {(agent.class_name, agent.use_group) for agent in demo.agents}
+    played = {(agent.class_name, agent.name.uses_group) for agent in demo.agents}
     names = ("UniformMesh", "UniformMeshN", "Zooming", "HOO", "OrbitTree")
     assert played == {(name, use_group) for name in names for use_group in (True, False)}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         spaces,
         theory,
     )
-    from orbandit.experiments.simulate import simulate
+    from orbandit.experiments.simulation import simulate
     from orbandit.groups.check import check_symmetry
     from orbandit.optimize import maximize, minimize
 
@@ -53,7 +53,7 @@ _HOMES = {
     "optimize": "orbandit.optimize",
     "problems": "orbandit.problems",
     "reports": "orbandit.reports",
-    "simulate": "orbandit.experiments.simulate",
+    "simulate": "orbandit.experiments.simulation",
     "spaces": "orbandit.spaces",
     "theory": "orbandit.theory",
 }

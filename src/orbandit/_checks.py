@@ -42,7 +42,9 @@ def as_points(points: npt.ArrayLike, dim: int, name: str = "points") -> tuple[Ar
     if array.ndim not in (1, 2) or array.shape[-1] != dim:
         raise InputError(
             f"`{name}` must have shape ({dim},) or (m, {dim}), but got shape {array.shape}; "
-            f"give {dim} coordinates to a point, and one point to a row."
+            f"give {dim} coordinates to a point, and one point to a row.",
+            field=name,
+            value=points,
         )
     return np.atleast_2d(array), array.ndim == 1
 
@@ -51,7 +53,9 @@ def as_point(point: npt.ArrayLike, dim: int, name: str = "point") -> Array:
     """Return `point` as a (dim,) array."""
     array = as_finite(point, name)
     if array.shape != (dim,):
-        raise InputError(f"`{name}` must have shape ({dim},), but got shape {array.shape}; give one point.")
+        raise InputError(
+            f"`{name}` must have shape ({dim},), but got shape {array.shape}; give one point.", field=name, value=point
+        )
     return array
 
 
@@ -65,14 +69,18 @@ def as_finite(values: npt.ArrayLike, name: str) -> Array:
             raise TypeError(f"of type {given.dtype}")
         array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"`{name}` must be real numbers, but got {shown(values)} ({error}).") from error
+        raise InputTypeError(
+            f"`{name}` must be real numbers, but got {shown(values)} ({error}).", field=name, value=values
+        ) from error
     with np.errstate(all="ignore"):
         suspicious = not np.isfinite(array.sum())  # one pass and no temporary for the usual, clean input
     if suspicious and not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(
             f"`{name}` must be finite, but got {array[where]} at index {where}; "
-            "drop or repair such values before the call."
+            "drop or repair such values before the call.",
+            field=name,
+            value=values,
         )
     return array
 
@@ -82,7 +90,9 @@ def refuse_masked(values: object, name: str) -> None:
     if _has_masked(values):
         raise InputError(
             f"`{name}` must have no masked entries, but got {shown(values)}; drop those rows, or put numbers there "
-            "with `.filled(...)`."
+            "with `.filled(...)`.",
+            field=name,
+            value=values,
         )
 
 
@@ -99,11 +109,13 @@ def as_count(value: Any, name: str, minimum: int = 1, maximum: int = MAX_COUNT, 
             raise TypeError("a truth value")
         count = operator.index(value)
     except TypeError as error:
-        raise InputTypeError(f"`{name}` must be an integer, but got {shown(value)}.") from error
+        text = f"`{name}` must be an integer, but got {shown(value)}."
+        raise InputTypeError(text, field=name, value=value) from error
     if count < minimum:
-        raise InputError(f"`{name} >= {minimum}` must hold, but got {name}={shown(count)}.")
+        raise InputError(f"`{name} >= {minimum}` must hold, but got {name}={shown(count)}.", field=name, value=value)
     if count > maximum:
-        raise InputError(f"`{name} <= {maximum:,}` must hold, but got {name}={shown(count)}{why and f': {why}'}.")
+        text = f"`{name} <= {maximum:,}` must hold, but got {name}={shown(count)}{why and f': {why}'}."
+        raise InputError(text, field=name, value=value)
     return count
 
 
@@ -130,7 +142,9 @@ def as_positive(value: float, name: str) -> float:
     """Return `value` as a finite, positive float."""
     number = as_finite(value, name)
     if number.ndim != 0 or number <= 0:
-        raise InputError(f"`{name} > 0` must hold for one number, but got {name}={shown(value)}.")
+        raise InputError(
+            f"`{name} > 0` must hold for one number, but got {name}={shown(value)}.", field=name, value=value
+        )
     return float(number)
 
 
@@ -138,7 +152,7 @@ def as_tolerance(value: float, name: str = "tol") -> float:
     """Return `value` as a finite, non-negative float."""
     number = as_finite(value, name)
     if number.ndim != 0 or number < 0:
-        raise InputError(f"`{name} >= 0` must hold, but got {name}={shown(value)}.")
+        raise InputError(f"`{name} >= 0` must hold, but got {name}={shown(value)}.", field=name, value=value)
     return float(number)
 
 
@@ -146,11 +160,14 @@ def as_range(reward_range: tuple[float, float]) -> tuple[float, float]:
     """Return the ends of a range of rewards."""
     ends = as_finite(reward_range, "reward_range")
     if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise InputError(f"`reward_range` must be (low, high) with low < high, but got {shown(reward_range)}.")
+        text = f"`reward_range` must be (low, high) with low < high, but got {shown(reward_range)}."
+        raise InputError(text, field="reward_range", value=reward_range)
     low, high = ends.tolist()
     if not 1e-300 < high - low < math.inf:
         raise InputError(
-            f"`reward_range` must be from 1e-300 to 1e308 wide, but got {shown(reward_range)}; rescale rewards."
+            f"`reward_range` must be from 1e-300 to 1e308 wide, but got {shown(reward_range)}; rescale rewards.",
+            field="reward_range",
+            value=reward_range,
         )
     return low, high
 
@@ -168,15 +185,24 @@ def as_generator(rng: RandomLike) -> np.random.Generator:
 
 
 def unknown_name(
-    kind: str, name: object, known: Iterable[str], guess: str | None = None, owner: str = ""
+    kind: str,
+    name: object,
+    known: Iterable[str],
+    guess: str | None = None,
+    owner: str = "",
+    field: str | None = None,
 ) -> InputError:
-    """Build the error for a name outside `known`, with a guess at what was meant or the nearest known ones."""
+    """Build the error for a name outside `known`, with a guess at what was meant or the nearest known ones.
+
+    `field` is the parameter that has it, by default the one called as `kind`.
+    """
     known = list(known)
     folded = {candidate.casefold(): candidate for candidate in known}
     close = difflib.get_close_matches(shown(name).strip("'\"").casefold(), folded, n=2, cutoff=0.5)
     near = [guess] if guess else [folded[key] for key in close]
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return InputError(f"unknown {kind} {shown(name)}{owner and f' of {owner}'}.{hint} Known: {', '.join(known)}.")
+    text = f"unknown {kind} {shown(name)}{owner and f' of {owner}'}.{hint} Known: {', '.join(known)}."
+    return InputError(text, field=field or kind, value=name)
 
 
 def identity(dim: int) -> Array:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orbandit as ob
 
 if TYPE_CHECKING:
+    from orbandit.experiments.running import Resumed
     from orbandit.experiments.spec import Experiment
 
 
@@ -105,16 +106,19 @@ def _demo(arguments: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
+    from orbandit.experiments.running import Resumed
     from orbandit.experiments.spec import read
     from orbandit.reports.page import check_extras
-    from orbandit.reports.report import page_of, report
+    from orbandit.reports.reporting import page_of, report
     from orbandit.reports.words import interval, size
 
     check_extras()
     arguments.out.mkdir(parents=True, exist_ok=True)
     out = arguments.out / "demo.db"
     with resources.as_file(resources.files("orbandit.experiments") / "demo.toml") as file:
-        _play(read(file), out, jobs=arguments.jobs)
+        experiment = read(file)
+        with Resumed(experiment, out) as resumed:
+            _play(experiment, resumed, out, jobs=arguments.jobs)
     summary = report(out)
     for result in summary.problems:
         table = Table(
@@ -158,7 +162,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from orbandit.experiments.run import missing, outdated, workers_of
+    from orbandit.experiments.running import Resumed, workers_of
     from orbandit.experiments.spec import read
 
     how = {"engine": arguments.engine, "jobs": arguments.jobs, "scheduler": arguments.scheduler}
@@ -167,26 +171,25 @@ def _run(arguments: argparse.Namespace) -> int:
     out = arguments.out or arguments.file.with_suffix(".db")
     if not arguments.resume and os.path.lexists(out):
         raise ob.errors.StoreError(f"{out} is there already; leave --no-resume out to go on with it, or choose --out.")
-    left = missing(experiment, out)
-    if old := outdated(experiment, out):
-        print(f"note: {out} also holds {old:,} runs of other code, data or another version; --out FILE begins anew")
-    if arguments.dry_run:
-        _show_plan(experiment, len(left), out)
-        return 0
-    _play(experiment, out, **how)
+    with Resumed(experiment, out) as resumed:
+        if old := resumed.n_outdated:
+            print(f"note: {out} also holds {old:,} runs of other code, data or another version; --out FILE begins anew")
+        if arguments.dry_run:
+            _show_plan(experiment, len(resumed.left), out)
+            return 0
+        _play(experiment, resumed, out, **how)
     print(f"page: orbandit report {out}")
     return 0
 
 
-def _play(experiment: "Experiment", out: Path, **how: Any) -> None:
+def _play(experiment: "Experiment", resumed: "Resumed", out: Path, **how: Any) -> None:
     """Play what is left of an experiment; on a terminal with a bar for each problem and agent, else with lines."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from orbandit.experiments.finished import FinishedRun
-    from orbandit.experiments.run import missing, run
 
-    left = missing(experiment, out)
+    left = resumed.left
     if not left:
         print(f"nothing left to play: {len(experiment):,} of {len(experiment):,} runs are in {out}")
         return
@@ -202,12 +205,12 @@ def _play(experiment: "Experiment", out: Path, **how: Any) -> None:
     with bar if console.is_terminal else nullcontext():  # rich 13.7 ends even a bar it does not show with a line
         begun = time.perf_counter()
         lines = {
-            (row.problem, row.agent): bar.add_task(f"{row.problem}: {row.agent}", total=row.rounds, rate="")
+            (row.problem, row.agent): bar.add_task(f"{row.problem}: {row.agent}", total=row.n_rounds, rate="")
             for row in experiment.plan()
         }
         for row in experiment.plan():
             open_rounds = sum(task.horizon for task in left if (task.problem, task.agent) == (row.problem, row.agent))
-            bar.update(lines[row.problem, row.agent], completed=row.rounds - open_rounds)
+            bar.update(lines[row.problem, row.agent], completed=row.n_rounds - open_rounds)
         done = dict.fromkeys(lines, 0)
 
         def stored(one: FinishedRun) -> None:
@@ -219,7 +222,7 @@ def _play(experiment: "Experiment", out: Path, **how: Any) -> None:
                 print(f"{one.problem}: {one.agent}; n = {one.horizon:,}, seed {one.seed}; {speed}", flush=True)
 
         try:
-            played = run(experiment, out, **how, progress=stored)
+            played = resumed.play(**how, progress=stored)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"interrupted; what is finished is in {out}; start again to go on") from None
     print(f"played {played:,} runs; {len(experiment):,} of {len(experiment):,} runs are in {out}")
@@ -229,15 +232,15 @@ def _show_plan(experiment: "Experiment", left: int, out: Path) -> None:
     plan = experiment.plan()
     for row in plan:
         horizons = ", ".join(f"{n:,}" for n in row.horizons)
-        print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.seeds} seeds")
+        print(f"{row.problem}: {row.agent}; horizons {horizons}; {row.n_seeds} seeds")
     if experiment.timeout is not None:
         print(f"timeout: {experiment.timeout:g} s for a run")
-    rounds = sum(row.rounds for row in plan)
+    rounds = sum(row.n_rounds for row in plan)
     print(f"{len(experiment):,} runs, {rounds:,} rounds, {left:,} runs left; results: {out}")
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from orbandit.reports.report import page_of, report
+    from orbandit.reports.reporting import page_of, report
 
     report(arguments.results, arguments.out, figures=arguments.figures, folder=arguments.folder)
     print(f"page: {arguments.out or page_of(arguments.results)}")

@@ -1,8 +1,11 @@
 """What orbandit raises: every error is an `OrbanditError`, and a built-in kind such as `ValueError` besides.
 
-What went wrong and was made good is told by an `OrbanditWarning`.
+What went wrong and was made good is told by an `OrbanditWarning`. What an error knows is in its attributes; its text is
+for people, and nothing reads it.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
@@ -22,7 +25,19 @@ __all__ = [
 
 
 class OrbanditError(Exception):
-    """The base of every error raised by this package."""
+    """The base of every error raised by this package.
+
+    Attributes
+    ----------
+    field : str or None
+        The parameter at fault, if it is a single one.
+    value : object
+        What was given for it, if the error says so.
+    """
+
+    def __init__(self, *args: object, field: str | None = None, value: object = None) -> None:
+        super().__init__(*args)
+        self.field, self.value = field, value
 
 
 class OrbanditWarning(UserWarning):
@@ -77,15 +92,44 @@ class RunError(OrbanditError, RuntimeError):
     """A run of an experiment failed, or its worker was lost; what was finished before is stored."""
 
 
+@dataclass(frozen=True)
+class Mistake:
+    """Something wrong in a file or a table.
+
+    Attributes
+    ----------
+    path : tuple
+        The keys and indices that lead to it, as in ("problem", 0, "space", "dim").
+    text : str
+        What is wrong.
+    line : int or None
+        Of the file, if there is one.
+    """
+
+    path: tuple[str | int, ...]
+    text: str
+    line: int | None = None
+
+
 class SpecError(OrbanditError, ValueError):
     """The file of an experiment, or a table of it, has mistakes; the message has a line for each.
 
     Attributes
     ----------
-    mistakes : tuple
-        Each with its `path`, the keys that lead to it, and its `text`.
+    mistakes : tuple of Mistake
+        In the order in which they were found.
+    file : path or None
+        The file, if there is one.
     """
 
-    def __init__(self, message: str, mistakes: tuple[Any, ...] = ()) -> None:
-        super().__init__(message)
-        self.mistakes = mistakes
+    def __init__(self, mistakes: Iterable[Mistake], file: Any = None) -> None:
+        self.mistakes, self.file = tuple(mistakes), file
+        super().__init__(self.mistakes, file)
+
+    def __str__(self) -> str:
+        """Name all mistakes, in the order of their lines."""
+        told = [(one.line, " ".join(one.text.splitlines())) for one in self.mistakes]
+        placed = sorted({(line, text) for line, text in told if line is not None})
+        return "\n".join(
+            [*(text for line, text in told if line is None), *(f"{self.file}, line {n}: {text}" for n, text in placed)]
+        )

@@ -97,9 +97,5 @@ def test_an_epoch_keeps_the_cells_and_deepens_the_tree():
 
 def test_the_group_makes_for_fewer_cells_and_less_regret():
     cone = ob.problems.Cone(SQUARE, G.Symmetric(2), peak=[0.15, 0.7])
-
-    def blind(problem, horizon, seed):
-        return A.HOO(problem.space, horizon=horizon, seed=seed)
-
-    knowing, without = ob.simulate(A.HOO, cone, 50_000, seeds=2), ob.simulate(blind, cone, 50_000, seeds=2)
+    knowing, without = (ob.simulate(A.HOO, cone, 50_000, seeds=2, use_group=told) for told in (True, False))
     assert knowing.regret[:, -1].mean() < 0.95 * without.regret[:, -1].mean()

@@ -345,8 +345,8 @@ def test_groups_too_large_to_list_cost_no_more():
 def test_the_group_makes_for_less_regret():
     cone = ob.problems.Cone(S.Box(0.0, 1.0, dim=4), G.Symmetric(4), peak=[0.13, 0.37, 0.58, 0.91])
 
-    def blind(problem, horizon, seed):
-        return OrbitTree(problem.space, horizon=horizon, seed=seed)
+    def blind(space, group, *, horizon, seed, **told):
+        return OrbitTree(space, horizon=horizon, seed=seed)
 
     knowing, without = ob.simulate(OrbitTree, cone, 20_000, seeds=4), ob.simulate(blind, cone, 20_000, seeds=4)
     assert knowing.regret[:, -1].mean() < 0.75 * without.regret[:, -1].mean()

@@ -6,10 +6,11 @@ import pytest
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError, SpecError
 from orbandit.experiments.finished import run_key
-from orbandit.experiments.run import missing, run
-from orbandit.experiments.simulate import log_spaced
+from orbandit.experiments.running import run
+from orbandit.experiments.simulation import log_spaced
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
+from store_cases import missing
 
 DISK, GROUP = ob.spaces.Ball(2), ob.groups.Dihedral(5)
 CONE = ob.problems.Cone(DISK, GROUP, peak=[0.3, 0.4])

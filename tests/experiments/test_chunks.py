@@ -10,9 +10,10 @@ import pytest
 
 from orbandit.experiments import engines
 from orbandit.experiments.chunks import Chunks
-from orbandit.experiments.run import missing, run
+from orbandit.experiments.running import run
 from orbandit.experiments.spec import read
 from orbandit.experiments.tasks import Task
+from store_cases import missing
 
 
 def tasks(*kinds, seeds=10):

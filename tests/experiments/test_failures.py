@@ -15,9 +15,10 @@ from distributed import LocalCluster
 from orbandit.cli import main
 from orbandit.errors import OrbanditError, OrbanditWarning, RunError
 from orbandit.experiments import engines, players
-from orbandit.experiments.run import ATTEMPTS, missing, play, run
+from orbandit.experiments.running import MAX_ATTEMPTS, play, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
+from store_cases import missing
 
 MODULE = """
 import os, pathlib, signal, time
@@ -215,14 +216,14 @@ def test_a_run_whose_process_is_killed_every_time_is_given_up_after_all_others(w
         in told.err
     )
     assert told.out.count("seed") == 3
-    assert len(lines_of(tmp_path / "dies")) == ATTEMPTS == 3
+    assert len(lines_of(tmp_path / "dies")) == MAX_ATTEMPTS == 3
     assert [task.seed for task in missing(read(file), path)] == [2]
 
 
 @pytest.mark.filterwarnings("ignore")  # the cluster's own, about ports and sockets
 def test_a_run_that_takes_workers_of_a_cluster_with_it_is_named(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "LOST", 0)
-    monkeypatch.setattr(import_module("orbandit.experiments.run"), "ATTEMPTS", 1)
+    monkeypatch.setattr(engines, "MAX_LOST_WORKERS", 0)
+    monkeypatch.setattr(import_module("orbandit.experiments.running"), "MAX_ATTEMPTS", 1)
     experiment, path = read(write("KillsItsParent")), tmp_path / "results.db"
     with pytest.raises(RunError, match=r"seed 2: tried 1 times, the last time its process was lost with its worker"):
         run(experiment, path, engine="dask", jobs=1)

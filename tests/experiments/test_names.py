@@ -1,5 +1,8 @@
-"""What orbandit.experiments offers, and that reading files costs nothing to those who do not."""
+"""What orbandit.experiments offers, and by which names."""
 
+import inspect
+import pickle
+import pkgutil
 import subprocess
 import sys
 
@@ -8,13 +11,21 @@ import pytest
 import orbandit as ob
 
 
-@pytest.mark.parametrize("first", ["import orbandit.experiments.run", "from orbandit.experiments import simulate", ""])
-def test_experiments_are_read_and_run_without_a_cost_to_others(first):
-    code = f"{first}\nimport sys, types, orbandit as ob\nob.experiments\n"
-    code += "assert 'pydantic' not in sys.modules\nfrom orbandit.experiments.run import missing\n"
-    code += "assert isinstance(ob.experiments.run, types.FunctionType)\n"
-    code += "assert isinstance(ob.experiments.read, types.FunctionType)\nassert 'pydantic' in sys.modules\n"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_no_module_is_hidden_by_what_it_makes():
+    for package in (ob.experiments, ob.reports):
+        modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+        assert not modules & {name for name in package.__all__ if not inspect.ismodule(getattr(package, name))}
+
+
+def test_pickles_of_0_1_0_load():
+    runs = ob.simulate(ob.agents.OrbitTree, ob.problems.Cone(ob.spaces.Ball(2), None, [0.1, 0.2]), 10, seeds=1)
+    text = pickle.dumps(runs, protocol=0).decode("latin-1")
+    old = text.replace("orbandit.experiments.simulation", "orbandit.experiments.simulate").encode("latin-1")
+    assert old != text.encode("latin-1")
+    code = f"import pickle\nruns = pickle.loads({old!r})\nimport orbandit as ob\n"
+    code += "assert type(runs) is ob.experiments.Runs\nassert callable(ob.experiments.simulate)\nprint(runs.name)"
+    answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert answer.stdout == "OrbitTree\n"
 
 
 def test_all_names_are_there():

@@ -11,14 +11,14 @@ import pytest
 
 from orbandit.errors import RunError
 from orbandit.experiments import players
-from orbandit.experiments.players import STARTS, Outcome, Player, play_here
+from orbandit.experiments.players import MAX_STARTS, Outcome, Player, play_here
 
 
 @pytest.fixture(scope="module")
 def player():
     player = Player()
     yield player
-    player.close(players.GRACE)
+    player.close(players.GRACE_SECONDS)
     assert player._process is None
 
 
@@ -82,7 +82,7 @@ class Ends:
 def test_processes_that_never_begin_are_told_of(player):
     with pytest.raises(RunError, match=r"end before they begin \(ended with code 7\); .*__main__"):
         player.play(math.sqrt, [Ends()])
-    assert Ends.count == STARTS
+    assert Ends.count == MAX_STARTS
 
 
 def test_a_closed_player_starts_nothing():
@@ -93,7 +93,7 @@ def test_a_closed_player_starts_nothing():
 
 
 def test_a_process_without_work_ends(monkeypatch):
-    monkeypatch.setattr(players, "IDLE", 0.0)
+    monkeypatch.setattr(players, "IDLE_SECONDS", 0.0)
     monkeypatch.setattr(players, "end_with_parent", lambda: None)
     ours, theirs = players.CONTEXT.Pipe()
     ours.send((math.sqrt, [4.0]))

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from orbandit.errors import RunError, SpecError
-from orbandit.experiments.run import missing, outdated, play, run
+from orbandit.experiments.running import Resumed, play, run
 from orbandit.experiments.spec import read
+from store_cases import missing
 
 PEAK = """
 import orbandit as ob
@@ -98,7 +99,8 @@ def test_a_change_of_data_is_played_again_with_the_new_data(folder):
     ratings(folder, 2)
     second = read(write(folder, DATA))
     assert second.build_problem("RatingFactorization") is not before
-    assert len(missing(second, path)) == outdated(second, path) == 6
+    with Resumed(second, path) as resumed:
+        assert len(resumed.left) == resumed.n_outdated == 6
     assert run(second, path, jobs=1) == 6
     assert missing(second, path) == []
 

@@ -146,9 +146,10 @@ def test_tasks_make_the_calls_of_simulate(write):
     experiment = spec.read(write(GOOD))
     tasks = {(task.problem, task.agent, task.horizon, task.seed): task for task in experiment.tasks()}
     task = tasks["cone", "OrbitTree(lipschitz=none) without group", 100, 2]
-    assert task.agent_class is ob.agents.OrbitTree
-    assert task.options == {"lipschitz": None}
-    assert task.use_group is False
+    arguments = task.arguments()
+    assert arguments["agent"].func is ob.agents.OrbitTree
+    assert arguments["agent"].keywords == {"lipschitz": None}
+    assert arguments["use_group"] is False
     expected = ob.simulate(
         ob.agents.OrbitTree, experiment.build_problem("cone"), 100, [2], use_group=False, lipschitz=None
     )
@@ -181,6 +182,8 @@ def test_default_names_are_made_unique(write):
 
 
 OWN = """
+from functools import partial
+
 import numpy as np
 import orbandit as ob
 
@@ -207,6 +210,12 @@ class AtRandom:
 
 class Tree(ob.agents.OrbitTree):
     pass
+
+tree = partial(ob.agents.OrbitTree, lipschitz=3.0)
+
+def branch(space, group, *, horizon, lipschitz, reward_range, seed, guarantee="none"):
+    assert group is None or group.order == 2
+    return ob.agents.OrbitTree(space, group, horizon=horizon, lipschitz=lipschitz, seed=seed, guarantee=guarantee)
 """
 
 
@@ -234,6 +243,30 @@ def test_own_classes_come_from_the_folder_of_the_file(write):
     assert wrong[0][0] == 10
     assert "unknown key 'spraed' of agent AtRandom. Did you mean 'spread'" in wrong[0][1]
     assert wrong[1] == (11, "the key 'horizon' of agent AtRandom is not the agent's to set; `horizons` sets it.")
+
+
+def test_agents_of_ones_own_follow_the_contract_of_simulate(write):
+    write(OWN, "callables_of_mine.py")
+    text = HEAD.replace("10]", "300]") + '[[problem]]\nclass = "Cone"\npeak = [0.2, 0.7]\n'
+    text += 'space = { class = "Box", low = 0.0, high = 1.0, dim = 2 }\ngroup = { class = "Symmetric", dim = 2 }\n'
+    text += '[[agent]]\nclass = "callables_of_mine:tree"\nlipschitz = 2.0\n'
+    text += '[[agent]]\nclass = "callables_of_mine:tree"\n'
+    text += '[[agent]]\nclass = "callables_of_mine:branch"\ngroup = [true, false]\nguarantee = "theory"\n'
+    experiment = spec.read(write(text))
+    labels = ["tree(lipschitz=2.0)", "tree", "branch(guarantee=theory)", "branch(guarantee=theory) without group"]
+    assert [agent.label for agent in experiment.agents] == labels
+    cone, tree = experiment.build_problem("Cone"), ob.agents.OrbitTree
+    expected = [
+        ob.simulate(tree, cone, 300, [0], lipschitz=2.0),
+        ob.simulate(tree, cone, 300, [0], lipschitz=3.0),
+        ob.simulate(tree, cone, 300, [0], guarantee="theory"),
+        ob.simulate(tree, cone, 300, [0], guarantee="theory", use_group=False),
+    ]
+    for task, runs in zip(experiment.tasks(), expected, strict=True):
+        np.testing.assert_array_equal(ob.simulate(**task.arguments()).regret, runs.regret)
+    wrong = mistakes_of(write(text.replace("guarantee", "garantee")))
+    assert [line for line, _ in wrong] == [16]
+    assert "unknown key 'garantee' of agent branch. Did you mean 'guarantee'" in wrong[0][1]
 
 
 SEEDS = "must be a whole number of runs, from 1 to 1,000,000, or a list of seeds"

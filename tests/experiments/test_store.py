@@ -120,7 +120,7 @@ def foreign_files(folder):
     yield "noise inside", data[:9000] + noise + data[14000:], "restore it"
     newer = folder / "newer.db"
     newer.write_bytes(data)
-    raw(newer, "PRAGMA user_version = 3", "ALTER TABLE runs ADD COLUMN more")
+    raw(newer, "PRAGMA user_version = 4", "ALTER TABLE runs ADD COLUMN more")
     yield "newer", newer.read_bytes(), "upgrade orbandit"
     older = folder / "older.db"
     older.write_bytes(data)
@@ -396,7 +396,7 @@ def test_a_write_cut_off_outside_wal_mode_is_taken_back(filled, write):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ("PRAGMA user_version = 3", "upgrade orbandit"),
+        ("PRAGMA user_version = 4", "upgrade orbandit"),
         ("PRAGMA user_version = 1", "older orbandit"),
         ("DROP TABLE experiment", "restore it"),
         ("DELETE FROM experiment", "restore it"),

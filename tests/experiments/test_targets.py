@@ -4,9 +4,10 @@ import pytest
 
 from orbandit.cli import main
 from orbandit.errors import InputError
-from orbandit.experiments.run import missing, run
+from orbandit.experiments.running import run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
+from store_cases import missing
 
 FILE = """
 horizons = [50]
@@ -31,9 +32,9 @@ def file(tmp_path):
 def test_a_file_that_another_process_makes_meanwhile_is_shared(file, tmp_path, monkeypatch):
     experiment, create = read(file), Store.create
 
-    def late(path, description):
+    def late(path, description, outline):
         create(path, made).close()
-        return create(path, description)
+        return create(path, description, outline)
 
     monkeypatch.setattr(Store, "create", late)
     made = experiment.description

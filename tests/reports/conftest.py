@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from orbandit.experiments.run import run
+from orbandit.experiments.running import run
 from orbandit.experiments.spec import read
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

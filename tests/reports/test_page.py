@@ -14,7 +14,7 @@ import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, MissingExtraError, OrbanditError
 from orbandit.reports.page import page
-from orbandit.reports.report import report
+from orbandit.reports.reporting import report
 from orbandit.reports.summary import summarise
 
 

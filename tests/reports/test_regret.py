@@ -5,7 +5,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
-from orbandit.experiments.simulate import Runs
+from orbandit.experiments.simulation import Runs
 
 
 def runs(slope):

@@ -32,8 +32,8 @@ def test_it_is_what_the_runs_say(results):
     summary = summarise(results)
     table = load(results)
     assert summary.name == "two <shapes> & a box"
-    assert summary.runs == table.key.nunique() == 3 * 3 * 2 * 4
-    assert summary.rounds == 3 * 3 * 4 * (100 + 400)
+    assert summary.n_runs == table.key.nunique() == 3 * 3 * 2 * 4
+    assert summary.n_rounds == 3 * 3 * 4 * (100 + 400)
     assert [result.name for result in summary.problems] == ["disk </script>", "icosahedron", "box of four"]
     assert summary.families == ("OrbitTree", "Zooming")
     for result in summary.problems:
@@ -148,7 +148,7 @@ def test_an_unfinished_experiment_says_so_and_shows_all_agents(results, tmp_path
     with Store.create(tmp_path / "part.db", spec) as store:
         store.add_many(kept)
     summary = summarise(tmp_path / "part.db")
-    assert (summary.runs, summary.expected) == (len(kept), len(runs))
+    assert (summary.n_runs, summary.n_expected) == (len(kept), len(runs))
     for result in summary.problems:
         assert result.longest.horizon == 100
         assert len(result.longest.agents) == 3

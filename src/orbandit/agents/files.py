@@ -11,7 +11,6 @@ import json
 import math
 import operator
 import os
-import secrets
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from orbandit import groups, spaces
 from orbandit._checks import shown
+from orbandit._files import in_one_step
 from orbandit.agents.sizes import MAX_DESCRIBED, check_recipe, numbers_of
 from orbandit.errors import InputError
 from orbandit.meshes import Mesh
@@ -40,15 +40,8 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) 
     packed = dict(arrays)
     marked = {"format": FORMAT, "version": VERSION, **_packed(header, packed)}
     packed["header"] = np.frombuffer(json.dumps(marked).encode(), dtype=np.uint8)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("xb") as file:
-            np.savez(file, **packed)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with in_one_step(target) as temporary, temporary.open("xb") as file:
+        np.savez(file, **packed)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:

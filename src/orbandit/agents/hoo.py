@@ -20,6 +20,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_count, as_positive
 from orbandit._kernels import hoo as kernels
 from orbandit._kernels.hoo import COUNT, SUM
+from orbandit._rows import Rows
 from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
@@ -28,7 +29,7 @@ from orbandit.agents.points import Points
 from orbandit.agents.table import width_of
 from orbandit.errors import InputError
 from orbandit.groups import Group
-from orbandit.meshes.cells import DEEPEST, UNKNOWN, Rows, hashes
+from orbandit.meshes.cells import DEEPEST, UNKNOWN, hashes
 from orbandit.spaces import Box, Space
 
 FIRST = 10

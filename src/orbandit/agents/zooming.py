@@ -58,9 +58,8 @@ class Zooming(Agent):
     >>> space, group = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
     >>> cone = ob.problems.Cone(space, group, peak=[0.15, 0.7])
     >>> runs = ob.simulate(ob.agents.Zooming, cone, horizon=100_000, seeds=4)
-    >>> def blind(problem, horizon, seed):
-    ...     return ob.agents.Zooming(problem.space, horizon=horizon, seed=seed)
-    >>> bool(runs.regret[:, -1].mean() < 0.9 * ob.simulate(blind, cone, 100_000, seeds=4).regret[:, -1].mean())
+    >>> blind = ob.simulate(ob.agents.Zooming, cone, horizon=100_000, seeds=4, use_group=False)
+    >>> bool(runs.regret[:, -1].mean() < 0.9 * blind.regret[:, -1].mean())
     True
     """
 

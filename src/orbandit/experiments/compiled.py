@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, shown
+from orbandit._rows import Rows
 from orbandit.errors import InputError
-from orbandit.meshes.cells import Rows
 
 Means = Callable[[npt.NDArray[Any]], Array]
 """Returns the mean rewards of a batch of points, or of arms."""

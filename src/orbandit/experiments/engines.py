@@ -16,16 +16,16 @@ from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 from orbandit.errors import MissingExtraError
-from orbandit.experiments.players import GRACE, Outcome, Player, deaf_children, play_here
+from orbandit.experiments.players import GRACE_SECONDS, Outcome, Player, deaf_children, play_here
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Played: TypeAlias = Generator[tuple[Sequence[Task], Outcome[Result]], None, None]
 
-LOST = 10
+MAX_LOST_WORKERS = 10
 """So many workers of a cluster may be lost with a chunk before it is blamed for that."""
 
-RECOUNT = 5.0
+RECOUNT_SECONDS = 5.0
 """Seconds after which the threads of a cluster are counted again if no chunk has ended."""
 
 _here = threading.local()
@@ -70,7 +70,7 @@ def on_processes(
                 raise
     finally:
         for player in players:
-            player.close(GRACE)
+            player.close(GRACE_SECONDS)
 
 
 def on_dask(
@@ -90,7 +90,7 @@ def on_dask(
     except ImportError as error:
         raise MissingExtraError("the engine dask needs dask.distributed: pip install 'orbandit[cluster]'.") from error
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": LOST}))
+        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": MAX_LOST_WORKERS}))
         place: Any = scheduler
         if scheduler is None:
             with deaf_children():
@@ -110,7 +110,7 @@ def on_dask(
             if not pending:
                 return
             try:
-                ended, _ = distributed.wait(list(pending), timeout=RECOUNT, return_when="FIRST_COMPLETED")
+                ended, _ = distributed.wait(list(pending), timeout=RECOUNT_SECONDS, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 continue
             for future in ended:

@@ -20,16 +20,16 @@ from orbandit.errors import RunError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-STARTS = 3
+MAX_STARTS = 3
 """So many processes may end before they begin with a chunk."""
 
-IDLE = 60.0
+IDLE_SECONDS = 60.0
 """Seconds after which a player without work ends: nobody may be left on a cluster to end it."""
 
-POLL = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks at a player that says nothing: children of its own may hold the line of a dead one open."""
 
-GRACE = 5.0
+GRACE_SECONDS = 5.0
 """Seconds that a player without work has to end by itself."""
 
 clock = time.monotonic
@@ -107,7 +107,7 @@ class Player:
                 self._end(process, 0.0)
                 return Outcome(results, clock() - begun, is_late=True)
             except (EOFError, OSError):
-                return Outcome(results, clock() - begun, death=self._end(process, GRACE))
+                return Outcome(results, clock() - begun, death=self._end(process, GRACE_SECONDS))
             last = clock()
             if failure is not None:
                 return Outcome(results, last - begun, failure=failure)
@@ -127,13 +127,13 @@ class Player:
     def _begun(self, work: tuple[Any, ...]) -> SpawnProcess:
         """Hand out work to a process that lives, and return it."""
         death = ""
-        for _ in range(STARTS):
+        for _ in range(MAX_STARTS):
             process = self._process or self._started()
             try:
                 self._line.send(work)
                 self._heard(process, None)
             except (EOFError, OSError):
-                death = self._end(process, GRACE)
+                death = self._end(process, GRACE_SECONDS)
             else:
                 return process
         raise RunError(
@@ -156,7 +156,7 @@ class Player:
     def _heard(self, process: SpawnProcess, deadline: float | None) -> Any:
         """Return what a process says next; EOFError or OSError if it is dead, TimeoutError after the deadline."""
         while True:
-            left = POLL if deadline is None else min(POLL, max(0.0, deadline - clock()))
+            left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(0.0, deadline - clock()))
             connection.wait([self._line, process.sentinel], left)
             is_dead, is_late = process.exitcode is not None, deadline is not None and clock() >= deadline
             if self._line.poll():  # what it said before comes first
@@ -184,7 +184,7 @@ def _serve(line: Any) -> None:
     """Play chunks as they come, in a process of their own, until nobody has more."""
     end_with_parent()
     try:
-        while line.poll(IDLE):
+        while line.poll(IDLE_SECONDS):
             play, chunk = line.recv()
             line.send(None)
             for task in chunk:

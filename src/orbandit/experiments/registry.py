@@ -8,19 +8,19 @@ A table names its class, and gives the constructor's parameters as keys:
     group = { class = "SignFlips", dim = 2, center = [0.5, 0.5] }
 
 The string "none" stands for None where that is allowed, "module:function" for a function, and "module:Class" for a
-class of the user's own. Paths of data files are relative to the folder of the experiment's file.
+class of the user's own; an agent may be any callable that makes one. Paths of data files are relative to the folder of
+the experiment's file.
 """
 
 import importlib
 import inspect
 import json
 import os
-import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
@@ -29,8 +29,9 @@ import numpy.typing as npt
 from orbandit import agents, groups, problems, spaces
 from orbandit._checks import as_count, described, unknown_name
 from orbandit.agents.suited import plays_indices
-from orbandit.errors import InputError, OrbanditError, SpecError
-from orbandit.experiments.toml_lines import KeyPath, Mistake, nearest, shown, unknown_key
+from orbandit.errors import InputError, Mistake, OrbanditError, SpecError
+from orbandit.experiments.simulation import CALL
+from orbandit.experiments.toml_lines import KeyPath, nearest, shown, unknown_key
 
 BASES: dict[str, type] = {
     "space": spaces.Space,
@@ -42,7 +43,7 @@ BASES: dict[str, type] = {
 """What classes of each kind derive from; the user's own agents need not."""
 
 HOMES = {"space": spaces, "group": groups, "noise": problems, "problem": problems, "agent": agents}
-TOLD = {"problem": "[[problem]]", "space": "the problem", "horizon": "`horizons`", "seed": "`seeds`"}
+TOLD = {"space": "[[problem]]", "horizon": "`horizons`", "seed": "`seeds`"}
 """What an agent is told by the experiment, and what sets it."""
 OFFERED = ("lipschitz", "reward_range")
 """What an agent is told by the problem unless its table says otherwise."""
@@ -87,6 +88,15 @@ class Entry:
     def short(self) -> str:
         """The name without its module."""
         return self.name.rpartition(":")[2]
+
+    def takes_all(self) -> bool:
+        """Tell whether an agent can be called with all that agents are told."""
+        told = dict.fromkeys(["horizon", *OFFERED, "seed"])
+        try:
+            self.signature.bind_partial(None, None, **told)
+        except TypeError:
+            return False
+        return True
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -139,7 +149,7 @@ def build(kind: str, table: Mapping[str, Any], folder: Path | None = None) -> An
     mistakes: list[Mistake] = []
     made = construct(kind, table, (), folder, mistakes)
     if mistakes:
-        raise SpecError("\n".join(mistake.text for mistake in mistakes), tuple(mistakes))
+        raise SpecError(mistakes)
     return made
 
 
@@ -216,12 +226,9 @@ def said(error: Exception) -> str:
 
 
 def blamed(error: Exception, table: Mapping[str, Any], path: KeyPath) -> KeyPath:
-    """Return the path of the first key that the message quotes or calls unknown, or that of the table."""
-    text = said(error)
-    named = [word for word in re.findall(r"(?:`|unknown )(\w+)", text) if word in table]
-    if named[:1] == ["space"] and "group" in table and "group" in text:
-        named = ["group"]  # the two do not fit, and the group is what is changed
-    return (*path, *named[:1])
+    """Return the path of the key that an error names as its field, or that of the table."""
+    field = error.field if isinstance(error, OrbanditError) else None
+    return (*path, field) if field is not None and field in table else path
 
 
 def imported(reference: str, folder: Path | None) -> Any:
@@ -309,17 +316,20 @@ def _hard_instance(*args: Any, instance: int, **kwargs: Any) -> problems.Problem
 
 
 def _own(kind: str, name: str, folder: Path | None) -> Callable[..., Any]:
-    made = imported(name, folder)
-    if not isinstance(made, type):
+    made: Callable[..., Any] = imported(name, folder)
+    cls = made.func if kind == "agent" and isinstance(made, partial) else made
+    if not isinstance(cls, type):
+        if kind == "agent" and callable(cls):
+            return made
         raise InputError(f"{name!r} must be a class, but is {shown(made)}.")
-    if kind == "agent" and plays_indices(made):
+    if kind == "agent" and plays_indices(cls):
         raise InputError(f"{name!r} plays indices 0, 1, ..., not points of a space.")
-    if kind == "agent" and not (hasattr(made, "ask") and hasattr(made, "tell")):
+    if kind == "agent" and not (hasattr(cls, "ask") and hasattr(cls, "tell")):
         raise InputError(f"{name!r} must have the methods `ask` and `tell`, as agents do.")
-    if kind != "agent" and not issubclass(made, BASES[kind]):
+    if kind != "agent" and not issubclass(cls, BASES[kind]):
         raise InputError(f"{name!r} must be a subclass of {HOMES[kind].__name__}.{BASES[kind].__name__}.")
-    if inspect.isabstract(made):
-        missing = ", ".join(sorted(getattr(made, "__abstractmethods__", ())))
+    if inspect.isabstract(cls):
+        missing = ", ".join(sorted(getattr(cls, "__abstractmethods__", ())))
         raise InputError(f"{name!r} is abstract; define {missing}.")
     return made
 
@@ -331,7 +341,10 @@ def _entry(kind: str, name: str, make: Callable[..., Any]) -> Entry:
         signature = inspect.signature(make)
     except (TypeError, ValueError) as error:
         raise InputError(f"the parameters of {name!r} cannot be read: {error}.") from error
-    return _described(kind, name, make, signature)
+    entry = _described(kind, name, make, signature)
+    if kind == "agent" and not isinstance(getattr(make, "func", make), type) and not entry.takes_all():
+        raise InputError(f"{name!r} must be a class, or a callable {CALL}, but is {shown(make)}.")
+    return entry
 
 
 def _described(kind: str, name: str, make: Callable[..., Any], signature: inspect.Signature) -> Entry:

@@ -1,112 +1,137 @@
 """The keys that an experiment's file may have, and what is said of those that break a rule."""
 
-import re
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
+from orbandit.errors import Mistake
+from orbandit.experiments.simulation import MAX_SEEDS
+from orbandit.experiments.toml_lines import KeyPath, shown, unknown_key
 
-from orbandit.experiments.toml_lines import KeyPath, Mistake, shown, unknown_key
-
-MOST_SEEDS = 1_000_000
-MOST_PER_DECADE = 1_000
-LONGEST = 10**12
-"""Largest horizon."""
-LONGEST_TIMEOUT = 1_000_000.0
-"""Most seconds for a run."""
-LARGEST = 2**63 - 1
+MAX_HORIZON = 10**12
+MAX_PER_DECADE = 1_000
+MAX_STORED_SEED = 2**63 - 1
 """Largest seed, for the sake of databases."""
-TABLES: tuple[KeyPath, ...] = (("problem",), ("agent",))
+MAX_TIMEOUT = 1_000_000
+"""Most seconds for a run."""
+DEFAULT_SEEDS = 10
+
+Broken: TypeAlias = Iterator[tuple[KeyPath, str, object]]
+"""Where a rule is broken, what must be, and what is there instead."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The keys of a file but for its tables; a number of seeds stands for 0, 1, ..."""
+
+    name: str
+    horizons: list[int]
+    seeds: list[int]
+    checkpoints: int | list[int] | None
+    timeout: float | None
+
+
+def check(data: dict[str, Any]) -> tuple[Settings | None, list[Mistake]]:
+    """Return the settings of a file, or its mistakes; of its tables, the class and the name are looked at."""
+    mistakes = [Mistake((key,), unknown_key(key, "an experiment", list(RULES))) for key in data if key not in RULES]
+    for key, rule in RULES.items():
+        if key in data:
+            mistakes += [_refused(*broken) for broken in rule((key,), data[key])]
+        elif key in TABLES or key == "horizons":
+            what = f"[[{key}]]" if key in TABLES else f"key {key!r}"
+            mistakes.append(Mistake((key,), f"missing {what} of an experiment."))
+    if mistakes:
+        return None, mistakes
+    seeds = data.get("seeds", DEFAULT_SEEDS)
+    listed = seeds if isinstance(seeds, list) else list(range(seeds))
+    name, horizons = data.get("name", ""), data["horizons"]
+    return Settings(name, horizons, listed, data.get("checkpoints"), data.get("timeout")), []
+
+
+def _refused(path: KeyPath, rule: str, given: object) -> Mistake:
+    if path[-1] == "class" and given is None:
+        return Mistake(path, f"missing key 'class' of [[{path[0]}]].")
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    hint = f" Write [[{name}]] in double brackets." if name in TABLES and isinstance(given, dict) else ""
+    return Mistake(path, f"`{name}` must {rule}, but got {shown(given)}.{hint}")
+
+
+def _text(path: KeyPath, value: object) -> Broken:
+    if not isinstance(value, str):
+        yield path, "be a valid string", value
+    elif not value:
+        yield path, "have at least 1 character", value
+
+
+def _integer(path: KeyPath, value: object, low: int, high: int) -> Broken:
+    if type(value) is not int:
+        yield path, "be a valid integer", value
+    elif value < low:
+        yield path, f"be greater than or equal to {low}", value
+    elif value > high:
+        yield path, f"be less than or equal to {high}", value
+
+
+def _items(path: KeyPath, value: object, rule: Callable[[KeyPath, Any], Broken]) -> Broken:
+    if not isinstance(value, list):
+        yield path, "be a valid list", value
+    elif not value:
+        yield path, "have at least 1 item", value
+    else:
+        for i, item in enumerate(value):
+            yield from rule((*path, i), item)
+
+
+def _integers(path: KeyPath, value: Any, low: int, high: int) -> Broken:
+    broken = list(_items(path, value, partial(_integer, low=low, high=high)))
+    yield from broken
+    if not broken and len(set(value)) < len(value):
+        twice = next(one for i, one in enumerate(value) if one in value[:i])
+        yield path, f"all be different ({twice} is there twice)", value
+
+
+def _count_or_list(path: KeyPath, value: object, what: str, most: int, items: str, low: int, high: int) -> Broken:
+    if isinstance(value, list):
+        yield from _integers(path, value, low, high)
+    elif type(value) is not int or not 1 <= value <= most:
+        yield path, f"be a whole number of {what}, from 1 to {most:,}, or a list of {items}", value
+
+
+def _timeout(path: KeyPath, value: object) -> Broken:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        yield path, "be a valid number", value
+    elif not value > 0:
+        yield path, "be greater than 0", value
+    elif value > MAX_TIMEOUT:
+        yield path, f"be less than or equal to {MAX_TIMEOUT}", value
+
+
+def _table(path: KeyPath, value: object) -> Broken:
+    if not isinstance(value, dict):
+        yield path, "be a table", value
+        return
+    yield from _text((*path, "class"), value.get("class"))
+    if "name" in value:
+        yield from _text((*path, "name"), value["name"])
+
+
+TABLES = ("problem", "agent")
 """What is written in double brackets."""
 
-
-def _different(values: list[int]) -> list[int]:
-    seen: set[int] = set()
-    for value in values:
-        if value in seen:
-            raise ValueError(f"must all be different ({value} is there twice)")
-        seen.add(value)
-    return values
-
-
-def _seeds(value: object) -> object:
-    """Take a number of runs for the seeds 0, 1, ...; leave lists to the schema."""
-    if isinstance(value, list):
-        return value
-    if type(value) is not int or not 1 <= value <= MOST_SEEDS:
-        raise ValueError(f"must be a whole number of runs, from 1 to {MOST_SEEDS:,}, or a list of seeds")
-    return list(range(value))
-
-
-def _checkpoints(value: object, as_list: ValidatorFunctionWrapHandler) -> object:
-    """Take a number for itself; a union with lists would put its branches into the paths of mistakes."""
-    if isinstance(value, list):
-        return as_list(value)
-    if type(value) is not int or not 1 <= value <= MOST_PER_DECADE:
-        most = f"{MOST_PER_DECADE:,}"
-        raise ValueError(
-            f"must be a whole number of rounds in each factor of ten, from 1 to {most}, or a list of rounds"
-        )
-    return value
-
-
-Rounds: TypeAlias = Annotated[
-    list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1), AfterValidator(_different)
-]
-
-
-class _Table(BaseModel):
-    """A [[problem]] or an [[agent]], whose further keys are its class's."""
-
-    model_config = ConfigDict(strict=True, extra="allow")
-    class_: str = Field(alias="class", min_length=1)
-    name: str | None = Field(default=None, min_length=1)
-
-
-class Schema(BaseModel):
-    """The keys of a file."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-    name: str = Field(default="", min_length=1)
-    horizons: Rounds
-    seeds: Annotated[
-        list[Annotated[int, Field(ge=0, le=LARGEST)]],
-        Field(min_length=1),
-        AfterValidator(_different),
-        BeforeValidator(_seeds),
-    ] = Field(default_factory=lambda: list(range(10)))
-    checkpoints: Annotated[Rounds, WrapValidator(_checkpoints)] | None = None
-    timeout: Annotated[float, Field(gt=0, le=LONGEST_TIMEOUT, allow_inf_nan=False)] | None = None
-    problem: list[_Table] = Field(min_length=1)
-    agent: list[_Table] = Field(min_length=1)
-
-
-def check(data: dict[str, Any]) -> tuple[Schema | None, list[Mistake]]:
-    """Return the content of a file checked against the schema, or its mistakes."""
-    try:
-        return Schema.model_validate(data), []
-    except ValidationError as error:
-        found = error.errors()
-        return None, [_schema_mistake(item["type"], item["loc"], item["msg"], item["input"]) for item in found]
-
-
-def _schema_mistake(kind: str, path: KeyPath, text: str, given: object) -> Mistake:
-    """Say in this package's words what the schema misses."""
-    owner = "an experiment" if len(path) < 2 else f"[[{path[0]}]]"
-    if kind == "extra_forbidden":
-        return Mistake(path, unknown_key(str(path[-1]), owner, list(Schema.model_fields)))
-    if kind == "missing":
-        what = f"[[{path[0]}]]" if path in TABLES else f"key {path[-1]!r}"
-        return Mistake(path, f"missing {what} of {owner}.")
-    rule = re.sub(r"^Value error, |^(Input|List|String) should", lambda found: "must" if found[1] else "", text)
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-    hint = f" Write [[{path[0]}]] in double brackets." if path in TABLES and isinstance(given, dict) else ""
-    return Mistake(path, f"`{name}` {rule}, but got {shown(given)}.{hint}")
+RULES: dict[str, Callable[[KeyPath, Any], Broken]] = {
+    "name": _text,
+    "horizons": partial(_integers, low=1, high=MAX_HORIZON),
+    "seeds": partial(_count_or_list, what="runs", most=MAX_SEEDS, items="seeds", low=0, high=MAX_STORED_SEED),
+    "checkpoints": partial(
+        _count_or_list,
+        what="rounds in each factor of ten",
+        most=MAX_PER_DECADE,
+        items="rounds",
+        low=1,
+        high=MAX_HORIZON,
+    ),
+    "timeout": _timeout,
+    **dict.fromkeys(TABLES, partial(_items, rule=_table)),
+}
+"""What each key must be, in the order in which they are told."""

@@ -23,8 +23,6 @@ signature of their constructor only. All mistakes are reported together, each wi
 """
 
 import itertools
-import json
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,20 +31,19 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from orbandit._checks import unknown_name
-from orbandit.errors import MeshTooLargeError, OrbanditError, SpecError
+from orbandit.errors import MeshTooLargeError, Mistake, OrbanditError, SpecError
 from orbandit.experiments import registry
+from orbandit.experiments.outline import MAX_AGENTS, AgentName, Namer, Outline, axes, grid, grid_size, problem_names
 from orbandit.experiments.registry import Entry, said
 from orbandit.experiments.schema import check
-from orbandit.experiments.simulate import PER_DECADE
+from orbandit.experiments.simulation import PER_DECADE
 from orbandit.experiments.sources import sources_of
-from orbandit.experiments.tasks import MOST_AGENTS, Task, as_text, problem_of
-from orbandit.experiments.toml_lines import KeyPath, Mistake, load, located, odd_values, shown
+from orbandit.experiments.tasks import Task, as_text, problem_of
+from orbandit.experiments.toml_lines import KeyPath, load, located, odd_values, shown
 from orbandit.problems import Problem
 from orbandit.spaces import Box
 
 Tables: TypeAlias = list[tuple[tuple[str, int], dict[str, Any]]]
-LONGEST = 24
-"""Most characters of a value in a label."""
 SEGMENT = Box(0.0, 1.0, dim=1)
 """Where agents are tried."""
 WRAP = " A list makes a grid of values; wrap a value that is a list in one more."
@@ -64,18 +61,22 @@ class ProblemSpec:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """An agent of a grid: a label, its class, its parameters as in the file, whether it is told the group; sources."""
+    """An agent of a grid: its name, class, parameters as in the file without the group, and sources."""
 
-    label: str
+    name: AgentName
     class_name: str
     parameters: dict[str, Any]
-    use_group: bool
     sources: dict[str, str]
 
     @property
+    def label(self) -> str:
+        """What it is called."""
+        return self.name.label
+
+    @property
     def table(self) -> dict[str, Any]:
-        """All that determines it, without the label."""
-        return {"class": self.class_name, **self.parameters, "group": self.use_group}
+        """All that determines it, without the name."""
+        return {"class": self.class_name, **self.parameters, "group": self.name.uses_group}
 
 
 class PlanRow(NamedTuple):
@@ -84,8 +85,8 @@ class PlanRow(NamedTuple):
     problem: str
     agent: str
     horizons: tuple[int, ...]
-    seeds: int
-    rounds: int
+    n_seeds: int
+    n_rounds: int
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,12 @@ class Experiment:
 
     def __len__(self) -> int:
         return len(self.problems) * len(self.agents) * len(self.horizons) * len(self.seeds)
+
+    @property
+    def outline(self) -> Outline:
+        """Its names and the number of its runs, which a store keeps."""
+        problems = tuple(problem.name for problem in self.problems)
+        return Outline(problems, tuple(agent.name for agent in self.agents), len(self))
 
     def tasks(self) -> Iterator[Task]:
         """Yield every run: by problem, then agent, then horizon, then seed, each in the order of the file."""
@@ -194,7 +201,7 @@ def read(path: str | os.PathLike[str]) -> Experiment:
     return experiment
 
 
-def restored(description: dict[str, Any], folder: str | os.PathLike[str], name: str = "experiment") -> Experiment:
+def restore(description: dict[str, Any], folder: str | os.PathLike[str], name: str = "experiment") -> Experiment:
     """Return the experiment of a description, as a store keeps it (`Store.spec`), without its file.
 
     Parameters
@@ -215,14 +222,14 @@ def restored(description: dict[str, Any], folder: str | os.PathLike[str], name: 
     --------
     >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
     >>> agent = {"class": "OrbitTree", "lipschitz": [1.0, 2.0]}
-    >>> experiment = restored({"horizons": [100], "seeds": 5, "problem": [cone], "agent": [agent]}, ".")
+    >>> experiment = restore({"horizons": [100], "seeds": 5, "problem": [cone], "agent": [agent]}, ".")
     >>> len(experiment), [agent.label for agent in experiment.agents]
     (10, ['OrbitTree(lipschitz=1.0)', 'OrbitTree(lipschitz=2.0)'])
     """
     reader = _Reader(description, Path(folder).absolute())
     experiment = reader.experiment(name)
     if experiment is None:
-        raise SpecError("\n".join(one.text for one in reader.mistakes), tuple(reader.mistakes))
+        raise SpecError(reader.mistakes)
     return experiment
 
 
@@ -259,19 +266,14 @@ class _Reader:
 
     def _problems(self, tables: Tables) -> list[ProblemSpec]:
         specs: list[ProblemSpec] = []
-        named = {table["name"] for _, table in tables if isinstance(table.get("name"), str)}
         seen: dict[str, str] = {}
-        for path, table in tables:
+        for (path, table), name in zip(tables, problem_names(table for _, table in tables), strict=True):
             rest = {key: value for key, value in table.items() if key != "name"}
             text = as_text(rest)
-            name = table.get("name")
-            if not isinstance(name, str):
-                name = _unused(table["class"].rpartition(":")[2], named)
-            elif name in (spec.name for spec in specs):
+            if name in (spec.name for spec in specs):
                 self._add((*path, "name"), f"the name {name!r} is taken by another problem; names must differ.")
             if text in seen:
                 self._add(path, f"this problem is the same as {seen[text]!r}; leave one of them out.")
-            named.add(name)
             seen[text] = name
             specs.append(ProblemSpec(name, rest, self._sources("problem", rest, path)))
             try:
@@ -282,53 +284,41 @@ class _Reader:
 
     def _agents(self, tables: Tables) -> list[AgentSpec]:
         specs: list[AgentSpec] = []
-        labels: set[str] = set()
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
+        namer = Namer()
         for path, table in tables:
             try:
                 entry = registry.find("agent", table["class"], self._folder)
             except OrbanditError as error:
                 self._add((*path, "class"), str(error))
                 continue
-            axes = self._axes(path, table)
-            if len(specs) + math.prod(map(len, axes.values())) > MOST_AGENTS:
-                self._add(path, f"the grids of a file may have {MOST_AGENTS:,} agents at most; shorten some lists.")
+            self._check_axes(path, table)
+            if len(specs) + grid_size(table) > MAX_AGENTS:
+                self._add(path, f"the grids of a file may have {MAX_AGENTS:,} agents at most; shorten some lists.")
                 continue
-            hidden = {key for key, values in axes.items() if len(values) == 1} if table.get("name") else set()
-            for choice in itertools.product(*axes.values()):
-                chosen = dict(zip(axes, choice, strict=True))
-                given = {key: value for key, (value, _) in chosen.items()}
-                places: dict[KeyPath, KeyPath] = {(*path, key): where for key, (_, where) in chosen.items()}
-                self._try(entry, given, path, places)
-                label = _label(table.get("name") or entry.short, given, hidden)
-                use_group = given.pop("group", True)
+            for given in grid(table):
+                self._try(entry, given, path, table)
+                name = namer.name(table, given)
+                given.pop("group", None)
                 own = self._sources("agent", {"class": table["class"], **given}, path)
-                spec = AgentSpec(_unused(label, labels), table["class"], given, use_group, own)
+                spec = AgentSpec(name, table["class"], given, own)
                 text = as_text(spec.table)
-                if text in seen:
-                    self._add(path, f"the agent {label} is there twice; leave one of them out.")
+                if seen.setdefault(text, name.label) != name.label:
+                    self._add(path, f"the agent {seen[text]} is there twice; leave one of them out.")
                 specs.append(spec)
-                seen.add(text)
-                labels.add(spec.label)
         return specs
 
-    def _axes(self, path: KeyPath, table: dict[str, Any]) -> dict[str, list[tuple[Any, KeyPath]]]:
-        """Return the values that each key of an agent takes, and where each stands."""
-        axes: dict[str, list[tuple[Any, KeyPath]]] = {}
-        for key, value in table.items():
-            if key in ("class", "name"):
-                continue
-            here = (*path, key)
-            many = isinstance(value, list)
-            axes[key] = [(one, (*here, i)) for i, one in enumerate(value)] if many else [(value, here)]
-            if not axes[key]:
-                self._add(here, f"`{key}` must have at least one value, but the list is empty.")
-            for one, where in axes[key]:
-                if key == "group" and not isinstance(one, bool):
-                    self._add(where, f"`group` of an agent must be true or false: {TRUTH}; but got {shown(one)}.")
-        return axes
+    def _check_axes(self, path: KeyPath, table: dict[str, Any]) -> None:
+        """Refuse lists without a value, and groups that are not true or false."""
+        for key, values in axes(table).items():
+            if not values:
+                self._add((*path, key), f"`{key}` must have at least one value, but the list is empty.")
+        for i, value in enumerate(axes(table).get("group", [])):
+            if not isinstance(value, bool):
+                where = (*path, "group", i) if isinstance(table["group"], list) else (*path, "group")
+                self._add(where, f"`group` of an agent must be true or false: {TRUTH}; but got {shown(value)}.")
 
-    def _try(self, entry: Entry, given: dict[str, Any], path: KeyPath, places: dict[KeyPath, KeyPath]) -> None:
+    def _try(self, entry: Entry, given: dict[str, Any], path: KeyPath, table: dict[str, Any]) -> None:
         """Check the parameters of an agent, and build it where that is cheap if it is this package's."""
         mistakes: list[Mistake] = []
         values = registry.convert(entry, given, path, self._folder, mistakes)
@@ -341,9 +331,13 @@ class _Reader:
             except Exception as error:
                 mistakes.append(Mistake(registry.blamed(error, given, path), f"agent {entry.short}: {said(error)}"))
         for mistake in mistakes:
-            place = places.get(mistake.path, mistake.path)
-            is_list = place != mistake.path and any(p.name == place[2] and "[" in p.type for p in entry.parameters)
-            self._add(place, mistake.text + (WRAP if is_list else ""))
+            *head, key = mistake.path
+            if tuple(head) != path or not isinstance(listed := table.get(str(key)), list):
+                self.mistakes.append(mistake)
+                continue
+            place = next(i for i, value in enumerate(listed) if value is given[str(key)])
+            takes_list = any(p.name == key and "[" in p.type for p in entry.parameters)
+            self._add((*mistake.path, place), mistake.text + (WRAP if takes_list else ""))
 
     def _sources(self, kind: str, table: dict[str, Any], path: KeyPath) -> dict[str, str]:
         try:
@@ -354,19 +348,3 @@ class _Reader:
 
     def _add(self, path: KeyPath, text: str) -> None:
         self.mistakes.append(Mistake(path, text))
-
-
-def _label(name: str, given: dict[str, Any], hidden: set[str]) -> str:
-    """Return a short name of an agent: its class and parameters, and whether it goes without the group."""
-    words = []
-    for key, value in given.items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        if key != "group" and key not in hidden:
-            words.append(f"{key}={text if len(text) <= LONGEST else text[: LONGEST - 3] + '...'}")
-    inside = f"({', '.join(words)})" if words else ""
-    return f"{name}{inside}" + (" without group" if given.get("group") is False else "")
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if it is taken."""
-    return next(one for one in itertools.chain([name], (f"{name} {i}" for i in itertools.count(2))) if one not in taken)

@@ -24,22 +24,23 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeAlias, final
+from typing import Any, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 
 from orbandit._checks import shown
+from orbandit._files import in_one_step
 from orbandit.errors import InputError, InputTypeError, MissingExtraError, OrbanditWarning, StoreError
 from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, is_whole, run_key, seal
-from orbandit.experiments.one_step import in_one_step
+from orbandit.experiments.outline import Outline
 
 __all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
 
 APPLICATION = 0x6F72_6264
 """The `application_id` of our files: "orbd"."""
 
-VERSION = 2
-"""The format, in `user_version`."""
+VERSION = 3
+"""The format, in `user_version`; that of 0.1.0, which is read and gone on with, is 2."""
 
 BUSY_SECONDS = 30.0
 """How long to wait for another process to finish its transaction, which takes milliseconds."""
@@ -52,13 +53,21 @@ OF_ROWS = re.compile(r"(row(id)? .*|wrong # of entries in|non-unique entry in) i
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-SCHEMA = {
-    "experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, seal BLOB NOT NULL)",
-    "runs": "CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, "
+RUNS = (
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem TEXT NOT NULL, "
     "agent TEXT NOT NULL, horizon INTEGER NOT NULL, seed INTEGER NOT NULL, seconds REAL NOT NULL, "
     "parameters TEXT NOT NULL, checkpoints BLOB NOT NULL, regret BLOB NOT NULL, dim INTEGER NOT NULL, "
-    "plays BLOB NOT NULL, seal BLOB NOT NULL)",
+    "plays BLOB NOT NULL, seal BLOB NOT NULL)"
+)
+
+SCHEMAS = {
+    2: {"experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, seal BLOB NOT NULL)", "runs": RUNS},
+    3: {
+        "experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, outline TEXT NOT NULL, seal BLOB NOT NULL)",
+        "runs": RUNS,
+    },
 }
+"""The tables of each format."""
 
 
 @final
@@ -89,25 +98,31 @@ class Store:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, spec: dict[str, Any], write: bool) -> None:
-        self.path, self.spec = path, spec
-        self._connection: sqlite3.Connection | None = connection
-        self._write, self._process = write, os.getpid()
+    def __init__(self, path: Path, found: "_Found") -> None:
+        self.path, self.spec = path, found.spec
+        self._outline, self._is_indexed = found.outline, found.is_indexed
+        self._connection: sqlite3.Connection | None = found.connection
+        self._write, self._process = False, os.getpid()
         self._lock = threading.RLock()
         self._told: set[int] = set()  # the numbers of damaged rows
 
+    @property
+    def outline(self) -> Outline | None:
+        """Names of problems and agents, and the number of runs: as stored, or by the description; None without one."""
+        return Outline.of(self.spec) if self._outline is None else self._outline
+
     @classmethod
-    def create(cls, path: PathLike, spec: dict[str, Any]) -> Self:
+    def create(cls, path: PathLike, spec: dict[str, Any], outline: Outline | None = None) -> Self:
         """Make a new file for the experiment `spec`, a dictionary as `run_key` takes it, and open it for writing."""
-        target, text = Path(path), canonical(spec, "spec")
+        target, texts = Path(path), (canonical(spec, "spec"), "" if outline is None else outline.as_text())
         check_new(target)
-        step = in_one_step(target, "open it, or choose another path")
+        step = _written(target, "open it, or choose another path")
         with step as temporary, _named(target), closing(_connect(temporary, "rwc")) as connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-            for statement in SCHEMA.values():
+            for statement in SCHEMAS[VERSION].values():
                 connection.execute(statement)
-            connection.execute("INSERT INTO experiment VALUES (?, ?)", (text, seal([text])))
+            connection.execute("INSERT INTO experiment VALUES (?, ?, ?)", (*texts, seal(texts)))
         return cls.open(target)
 
     @classmethod
@@ -121,24 +136,31 @@ class Store:
         if not target.is_file():
             what = "no file" if target.exists() else "missing"
             raise StoreError(f"{target} is {what}; `orbandit run`, or Store.create in Python, makes a new one.")
-        if write and not os.access(target, os.W_OK):
-            raise StoreError(f"{target} may not be written to; open it with write=False, or change its permissions.")
         with _named(target):
-            connection, spec, is_indexed = _checked(target)
-            if not write:
-                return cls(target, connection, spec, write)
-            connection.close()
-            connection = _connect(target, "rw")
+            store = cls(target, _checked(target))
+        if write:
             try:
-                mode = _set_mode(connection, "WAL")
-                # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
-                connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
-                store = cls(target, connection, spec, write)
-                store._mend(is_indexed)
+                store.begin_writing()
             except BaseException:
-                connection.close()
+                store.close()
                 raise
         return store
+
+    def begin_writing(self) -> None:
+        """Go on as if opened for writing, without another check of the file; a second call does nothing."""
+        with self._use() as connection:
+            if self._write:
+                return
+            if not os.access(self.path, os.W_OK):
+                raise StoreError(
+                    f"{self.path} may not be written to; open it with write=False, or change its permissions."
+                )
+            self._connection, self._write = _connect(self.path, "rw"), True
+            connection.close()
+            mode = _set_mode(self._connection, "WAL")
+            # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
+            self._connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
+            self._mend()
 
     def done(self) -> set[str]:
         """Return the keys of the finished runs."""
@@ -222,10 +244,10 @@ class Store:
                 )
             yield place, row if whole else None
 
-    def _mend(self, is_indexed: bool) -> None:
+    def _mend(self) -> None:
         """Remove damaged rows, and make the index anew if it does not fit the rows."""
         damaged = [place for place, row in self._rows("id") if row is None]
-        if is_indexed and not damaged:
+        if self._is_indexed and not damaged:
             return
         with self._transaction() as connection:
             connection.execute("REINDEX runs")  # first: a row whose key is another than the index has cannot be removed
@@ -261,6 +283,18 @@ def check_new(target: Path) -> None:
         raise StoreError(f"{', '.join(remains)} is left of a removed file; remove it too, or choose another path.")
     if not target.parent.is_dir():
         raise StoreError(f"{target.parent} is no folder; make it first.")
+
+
+@contextmanager
+def _written(target: Path, if_there: str | None) -> Iterator[Path]:
+    """Yield a temporary path that becomes `target`, a new file unless `if_there`, what to do then, is None."""
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is no folder; make it first.")
+    try:
+        with in_one_step(target, replace=if_there is None) as temporary:
+            yield temporary
+    except FileExistsError as error:
+        raise StoreError(f"{target} is there already; {if_there}.") from error
 
 
 def load(path: PathLike) -> Any:
@@ -302,7 +336,7 @@ def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None
     if file.is_dir() or file.resolve() == Path(path).resolve():
         raise InputError(f"`target` must be another file than a folder or the results themselves, but got {file}.")
     remedy = None if overwrite else "replace it with --overwrite (in Python overwrite=True), or choose another path"
-    with in_one_step(file, remedy) as temporary:
+    with _written(file, remedy) as temporary:
         if suffix == ".parquet":
             _extra("pyarrow")
             load(path).to_parquet(temporary, engine="pyarrow", index=False)
@@ -353,11 +387,20 @@ def _set_mode(connection: sqlite3.Connection, mode: str) -> str:
     return str(current)
 
 
-def _checked(path: Path) -> tuple[sqlite3.Connection, dict[str, Any], bool]:
-    """Return a connection that reads a sound file, and what `_spec` does; a file that is refused is only read."""
+class _Found(NamedTuple):
+    """A connection to a sound file, its experiment's description and outline, and whether its index fits its rows."""
+
+    connection: sqlite3.Connection
+    spec: dict[str, Any]
+    outline: Outline | None
+    is_indexed: bool
+
+
+def _checked(path: Path) -> _Found:
+    """Return what is found in a sound file; one that is refused is only read."""
     connection = _connect(path, "ro")
     try:
-        return connection, *_spec(connection, path)
+        return _found(connection, path)
     except sqlite3.OperationalError as error:
         connection.close()
         if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
@@ -373,23 +416,23 @@ def _checked(path: Path) -> tuple[sqlite3.Connection, dict[str, Any], bool]:
         for suffix in ("", "-journal"):
             shutil.copyfile(f"{os.path.realpath(path)}{suffix}", f"{copy}{suffix}")
         with closing(_connect(copy, "rw")) as connection:
-            _spec(connection, path)
+            _found(connection, path)
     connection = _connect(path, "rw")
     try:
-        return connection, *_spec(connection, path)
+        return _found(connection, path)
     except BaseException:
         connection.close()
         raise
 
 
-def _spec(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], bool]:
-    """Check that a file is one of ours, and sound; return its experiment's description, and whether its index fits."""
+def _found(connection: sqlite3.Connection, path: Path) -> _Found:
+    """Check that a file is one of ours, and sound, and return what it holds besides runs."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise _foreign(path)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise StoreError(f"{path} has format {version}, but this orbandit reads up to {VERSION}; upgrade orbandit.")
-    if 0 < version < VERSION:
+    if 0 < version < min(SCHEMAS):
         raise StoreError(f"{path} was written by an older orbandit (format {version}); play it again, to another path.")
     verdicts = [verdict for (verdict,) in connection.execute("PRAGMA integrity_check")]
     (page,) = connection.execute("PRAGMA page_size").fetchone()
@@ -400,13 +443,14 @@ def _spec(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], b
     tables = dict(connection.execute(listed))
     if wrong := [verdict for verdict in verdicts if verdict != "ok" and not OF_ROWS.match(verdict)]:
         raise _damaged(path, wrong[0])
-    if version != VERSION or tables != SCHEMA:
+    if tables != SCHEMAS.get(version):
         raise _damaged(path, f"format {version}, tables {sorted(tables)}")
-    found = connection.execute("SELECT spec, seal FROM experiment").fetchall()
-    if len(found) != 1 or seal(found[0][:1]) != found[0][1]:
+    rows = connection.execute("SELECT * FROM experiment").fetchall()
+    if len(rows) != 1 or not is_whole(rows[0]):
         raise _damaged(path, "its experiment's description does not match its checksum")
-    spec: dict[str, Any] = json.loads(found[0][0])
-    return spec, verdicts == ["ok"]
+    spec, *outline, _ = rows[0]
+    names = Outline.from_text(outline[0]) if any(outline) else None
+    return _Found(connection, json.loads(spec), names, verdicts == ["ok"])
 
 
 def _foreign(path: Path) -> StoreError:

@@ -5,25 +5,19 @@ Whoever plays it builds the problem and the agent from their tables, once in a p
 
 import json
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from orbandit.agents import Agent
-from orbandit.errors import InputError, SpecError
+from orbandit.agents.suited import Maker
+from orbandit.errors import InputError, Mistake, SpecError
 from orbandit.experiments import registry
-from orbandit.experiments.registry import Entry
+from orbandit.experiments.outline import MAX_AGENTS
+from orbandit.experiments.registry import OFFERED, Entry
 from orbandit.experiments.sources import sources_of
-from orbandit.experiments.toml_lines import Mistake
+from orbandit.groups import Group
 from orbandit.problems import Problem
-
-MOST_AGENTS = 1_000
-"""Most agents of an experiment."""
-
-SIMULATE = ("agent", "problem", "horizon", "seeds", "jobs", "use_group", "plays", "checkpoints")
-"""Arguments of `simulate`, which options of an agent's class must not share."""
+from orbandit.spaces import Space
 
 
 @dataclass(frozen=True)
@@ -48,52 +42,21 @@ class Task:
     parameters: dict[str, Any] = field(hash=False)
     folder: Path
 
-    @property
-    def _player(self) -> tuple[Any, dict[str, Any], bool]:
-        return _player(as_text(self.parameters["agent"]), self.folder)
-
-    @property
-    def agent_class(self) -> Any:
-        """What `simulate` takes as `agent`: a class, or a callable if the class does not take what agents are told."""
-        return self._player[0]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Further arguments of `simulate`."""
-        return dict(self._player[1])
-
-    @property
-    def use_group(self) -> bool:
-        """Whether `simulate` tells the agent's class the problem's group."""
-        return self._player[2]
-
     def arguments(self) -> dict[str, Any]:
         """Return all arguments of `simulate`; the problem is built once in a process."""
         text, sources = as_text(self.parameters["problem"]), self.parameters.get("sources", {})
         if sources:
             _check_sources(text, as_text(self.parameters["agent"]), self.folder, as_text(sources))
         problem = problem_of(text, self.folder, sources)
-        fixed = {"agent": self.agent_class, "problem": problem, "horizon": self.horizon, "seeds": [self.seed]}
-        return {**fixed, "use_group": self.use_group, "checkpoints": self.parameters["checkpoints"], **self.options}
-
-
-@dataclass(frozen=True)
-class _Maker:
-    """Makes an agent of a class that takes only some of what agents are told."""
-
-    entry: Entry
-    options: dict[str, Any]
-    use_group: bool
-
-    def __call__(self, problem: Problem, horizon: int, seed: np.random.SeedSequence) -> Any:
-        group = problem.group if self.use_group else None
-        told: dict[str, Any] = {"problem": problem, "space": problem.space, "group": group, "horizon": horizon}
-        told |= {"seed": seed, "reward_range": problem.reward_range}
-        taken = self.entry.signature.parameters
-        if "lipschitz" in taken and "lipschitz" not in self.options:
-            told["lipschitz"] = problem.lipschitz  # which may take a search to find
-        kept = {key: value for key, value in told.items() if key in taken}
-        return registry.call(self.entry, kept | self.options)
+        agent, use_group = _player(as_text(self.parameters["agent"]), self.folder)
+        return {
+            "agent": agent,
+            "problem": problem,
+            "horizon": self.horizon,
+            "seeds": [self.seed],
+            "use_group": use_group,
+            "checkpoints": self.parameters["checkpoints"],
+        }
 
 
 def problem_of(text: str, folder: Path, sources: dict[str, str]) -> Problem:
@@ -108,7 +71,7 @@ def _problem(text: str, folder: Path, _: str) -> Problem:
     return problem
 
 
-@lru_cache(maxsize=MOST_AGENTS)
+@lru_cache(maxsize=MAX_AGENTS)
 def _check_sources(problem: str, agent: str, folder: Path, expected: str) -> None:
     """Refuse to play other code or data than those that a run is stored under."""
     found = sources_of("problem", json.loads(problem), folder) | sources_of("agent", json.loads(agent), folder)
@@ -120,21 +83,28 @@ def _check_sources(problem: str, agent: str, folder: Path, expected: str) -> Non
         )
 
 
-@lru_cache(maxsize=MOST_AGENTS)
-def _player(text: str, folder: Path) -> tuple[Any, dict[str, Any], bool]:
-    """Return the agent, the options and `use_group` that `simulate` takes for the table given as JSON."""
+@lru_cache(maxsize=MAX_AGENTS)
+def _player(text: str, folder: Path) -> tuple[Maker, bool]:
+    """Return the agent and `use_group` that `simulate` takes for the table given as JSON."""
     table = json.loads(text)
     entry = registry.find("agent", table.pop("class"), folder)
     mistakes: list[Mistake] = []
     options = registry.convert(entry, table, (), folder, mistakes)
     if options is None:
-        raise SpecError("\n".join(mistake.text for mistake in mistakes), tuple(mistakes))
+        raise SpecError(mistakes)
     use_group = bool(options.pop("group"))
+    if entry.takes_all():
+        return partial(entry.make, **options), use_group
+    unused = {} if "lipschitz" in entry.signature.parameters else {"lipschitz": None}  # it may take a search
+    return partial(_told_some, entry, **unused, **options), use_group
+
+
+def _told_some(entry: Entry, space: Space, group: Group | None, /, **told: Any) -> Any:
+    """Make an agent of the user's own, whose class takes only some of what agents are told, by their names."""
+    known = {"space": space, "group": group, **told}
+    usual = {"space", "group", "horizon", "seed", *OFFERED}
     taken = entry.signature.parameters
-    usual = entry.is_open or {"group", "horizon", "lipschitz", "reward_range", "seed"} <= set(taken)
-    if isinstance(entry.make, type) and issubclass(entry.make, Agent) and usual and not set(options) & set(SIMULATE):
-        return entry.make, options, use_group
-    return _Maker(entry, options, use_group), {}, True
+    return registry.call(entry, {key: value for key, value in known.items() if key in taken or key not in usual})
 
 
 def as_text(table: dict[str, Any]) -> str:

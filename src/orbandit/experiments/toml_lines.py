@@ -1,54 +1,44 @@
 """An experiment's file as text: TOML, and the line of each key, so that mistakes have a place.
 
-`tomllib` does not say where keys stand. A scanner walks through text that it has accepted, so that it need not judge
-it: it skips strings, comments and numbers, and keeps the line of each key and of each element of an array.
+`tomllib` does not say where keys stand. `Lines` walks through the tokens of a text that it has accepted, which it need
+not judge, and keeps the line of each key and of each element of an array.
 """
 
 import difflib
 import json
 import math
 import re
-import sys
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from orbandit._checks import shown as quoted
 from orbandit._checks import unknown_name
-from orbandit.errors import SpecError
+from orbandit.errors import Mistake, SpecError
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """Keys and indices that lead to a value, as in ("problem", 0, "space", "dim")."""
 
-BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
-STRING = re.compile(
+STRING = (
     r'"""(?:[^\\]|\\.)*?"""(?:"{1,2})?'  # a string may end with up to two quotes of its own
     r"|'''.*?'''(?:'{1,2})?"
     r'|"(?:[^"\\\n]|\\.)*"'
-    r"|'[^'\n]*'",
-    re.DOTALL,
+    r"|'[^'\n]*'"
 )
-LONG_INTEGER = re.compile(rf"#[^\n]*|{STRING.pattern}|(?P<digits>(?<![\w.])[0-9][0-9_]{{500,}}(?![\w.]))", re.DOTALL)
-BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-DOT = re.compile(r"[ \t]*\.[ \t]*")
-SCALAR = re.compile(r"[^,\]}\n#]*")
+TOKEN = re.compile(rf"(?P<blank>[ \t]+|#[^\n]*)|{STRING}|[\[\]{{}},=.\n]|[^\s\[\]{{}},=.#\"']+", re.DOTALL)
+VALUE_ENDS = (",", "]", "}", "\n")
+CLOSING = "'''\"\"\"\0"
+"""What closes a string of several lines, and is no TOML after anything."""
 
-LARGEST_INTEGER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 """As TOML has it, which promises 64 bits."""
-DEEPEST = 50
+MAX_DEPTH = 50
 """Most keys that lead to a value."""
-MOST_NAMES = 8
+MAX_NAMES_OFFERED = 8
 """Most names that are offered of a module."""
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """Something wrong at a path of keys."""
-
-    path: KeyPath
-    text: str
 
 
 def load(path: Path) -> tuple[dict[str, Any], "Lines"]:
@@ -56,51 +46,58 @@ def load(path: Path) -> tuple[dict[str, Any], "Lines"]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError as error:
-        raise SpecError(f"{path} is missing; name the TOML file of an experiment.") from error
+        raise SpecError([Mistake((), f"{path} is missing; name the TOML file of an experiment.")]) from error
     except OSError as error:
-        raise SpecError(f"{path} cannot be read ({error.strerror}); name the TOML file of an experiment.") from error
+        text = f"{path} cannot be read ({error.strerror}); name the TOML file of an experiment."
+        raise SpecError([Mistake((), text)]) from error
     try:
         text = raw.decode("utf-8-sig")
-        return tomllib.loads(text), Lines(text)
     except UnicodeDecodeError as error:
         line, message = raw.count(b"\n", 0, error.start) + 1, "the file must be text in UTF-8, but this line is not."
+        raise SpecError([Mistake((), message, line)], path) from error
+    try:
+        return tomllib.loads(text), Lines(text)
     except tomllib.TOMLDecodeError as error:
-        where = re.search(r" \(at (line (\d+), column \d+|end of document)\)$", str(error))
-        line = int(where[2]) if where and where[2] else raw.count(b"\n") + 1
-        message = f"this is not TOML: {error}."
-    except ValueError:  # the one thing that `tomllib` leaves to Python
-        line, message = _line_of_long_integer(text), f"integers must lie within +-{LARGEST_INTEGER:,}."
+        line, message = _failing_line(text, error), f"this is not TOML: {error}."
+    except ValueError as error:  # the one thing that `tomllib` leaves to Python
+        line, message = _failing_line(text, error), f"integers must lie within +-{MAX_INTEGER:,}."
     except RecursionError:
         line, message = 1, "the file is nested too deeply."
-    raise SpecError(f"{path}, line {line}: {message}")
+    raise SpecError([Mistake((), message, line)], path)
 
 
-def _line_of_long_integer(text: str) -> int:
-    """Return the line of the first integer that is too long for Python to read."""
-    for token in LONG_INTEGER.finditer(text):
-        if token["digits"] and len(token["digits"].replace("_", "")) > sys.get_int_max_str_digits():
-            return text.count("\n", 0, token.start()) + 1
-    return 1
+def _failing_line(text: str, failure: ValueError) -> int:
+    """Return the line that makes the text fail: the first with which it does so in the same way, or else the last."""
+    lines = text.split("\n")
+
+    def fails(part: str) -> bool:
+        try:
+            tomllib.loads(part)
+        except ValueError as error:
+            return (type(error), error.args) == (type(failure), failure.args)
+        return False
+
+    if not fails(f"{text}{CLOSING}"):  # something is not closed, and the end is where it is missed
+        return len(lines)
+    return bisect_left(range(len(lines)), True, lo=1, key=lambda count: fails("\n".join([*lines[:count], ""])))
 
 
 def located(path: Path, lines: "Lines", mistakes: Iterable[Mistake]) -> SpecError:
-    """Return the error that tells all mistakes, in the order of their lines."""
-    mistakes = tuple(mistakes)
-    placed = sorted({(lines.line(mistake.path), " ".join(mistake.text.splitlines())) for mistake in mistakes})
-    return SpecError("\n".join(f"{path}, line {line}: {text}" for line, text in placed), mistakes)
+    """Return the error that tells all mistakes with their lines."""
+    return SpecError([replace(mistake, line=lines.line(mistake.path)) for mistake in mistakes], path)
 
 
 def odd_values(value: object, path: KeyPath) -> Iterator[Mistake]:
     """Yield the values of TOML that no parameter can take: dates, infinity, NaN, huge integers and deep nests."""
-    if len(path) > DEEPEST:
-        yield Mistake(path, f"values must be nested at most {DEEPEST} deep.")
+    if len(path) > MAX_DEPTH:
+        yield Mistake(path, f"values must be nested at most {MAX_DEPTH} deep.")
     elif isinstance(value, Mapping | list):
         for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
             yield from odd_values(item, (*path, key))
     elif isinstance(value, float) and not math.isfinite(value):
         yield Mistake(path, f"numbers must be finite, but got {value}.")
-    elif isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-        yield Mistake(path, f"integers must lie within +-{LARGEST_INTEGER:,}, but got {quoted(value)}.")
+    elif isinstance(value, int) and abs(value) > MAX_INTEGER:
+        yield Mistake(path, f"integers must lie within +-{MAX_INTEGER:,}, but got {quoted(value)}.")
     elif not isinstance(value, bool | int | float | str):
         yield Mistake(path, f"dates and times are no values of parameters, but got {value}.")
 
@@ -113,7 +110,7 @@ def unknown_key(key: str, owner: str, known: Mapping[str, Any] | list[str]) -> s
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the public names that are nearest to one, and how many others there are."""
     public = [one for one in known if not one.startswith("_")]
-    near = difflib.get_close_matches(name, public, MOST_NAMES, cutoff=0.0)
+    near = difflib.get_close_matches(name, public, MAX_NAMES_OFFERED, cutoff=0.0)
     return near if len(near) == len(public) else [*near, f"and {len(public) - len(near):,} more"]
 
 
@@ -144,11 +141,18 @@ class Lines:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = text.replace("\r\n", "\n")
+        self._tokens = list(_tokens(text.replace("\r\n", "\n")))
+        self._next = 0
         self._found: dict[KeyPath, int] = {}
         self._sizes: dict[KeyPath, int] = {}
-        self._place, self._line, self._counted = 0, 1, 0
-        self._scan()
+        table: KeyPath = ()
+        while self._next < len(self._tokens):
+            if self._skip("\n"):
+                continue
+            if self._skip("["):
+                table = self._header()
+            else:
+                self._pair(table)
 
     def line(self, path: KeyPath) -> int:
         """Return the line of a key, or of the nearest enclosing one that is found; the first line if none is."""
@@ -161,103 +165,80 @@ class Lines:
         """The paths whose lines are known."""
         return frozenset(self._found)
 
-    def _scan(self) -> None:
-        table: KeyPath = ()
-        while self._skip(BLANK) and self._place < len(self._text):
-            before = self._place
-            if self._text.startswith("[", self._place):
-                table = self._header()
-            else:
-                self._pair(table)
-            if self._place == before:  # nothing that TOML knows; better no line than no end
-                return
-
     def _header(self) -> KeyPath:
-        """Read [a.b] or [[a.b]], and return the path of the table that it opens."""
-        many = self._text.startswith("[[", self._place)
-        line = self._here()
-        self._place += 2 if many else 1
+        """Read [a.b] or [[a.b]], the first bracket of which was read, and return the path of the table it opens."""
+        is_many = self._skip("[")
         path: KeyPath = ()
-        keys = self._keys()
-        for i, key in enumerate(keys):
+        line, keys = self._line(), self._keys()
+        for place, key in enumerate(keys, 1):
             path = (*path, key)
-            if many and i == len(keys) - 1:
+            if is_many and place == len(keys):
                 self._sizes[path] = self._sizes.get(path, 0) + 1
             self._found.setdefault(path, line)
             if path in self._sizes:  # a name of an array means its last table
                 path = (*path, self._sizes[path] - 1)
         self._found.setdefault(path, line)
-        self._skip(BLANK)
-        self._place += 2 if many else 1
+        self._next += 2 if is_many else 1
         return path
 
     def _pair(self, table: KeyPath) -> None:
         """Read `a.b = value`."""
-        line = self._here()
-        path = table
+        path, line = table, self._line()
         for key in self._keys():
             path = (*path, key)
             self._found.setdefault(path, line)
-        self._skip(BLANK)
-        if self._text.startswith("=", self._place):
-            self._place += 1
-            self._skip(BLANK)
-            self._value(path)
+        self._skip("=")
+        self._value(path)
 
     def _keys(self) -> list[str]:
         """Read a key, which dots may divide."""
         keys: list[str] = []
-        self._skip(BLANK)
-        while True:
-            token = STRING.match(self._text, self._place) or BARE_KEY.match(self._text, self._place)
-            if not token:
-                return keys
-            self._place = token.end()
-            word = token.group()
+        while not keys or self._skip("."):
+            word = self._take()
             keys.append(tomllib.loads(f"key = {word}")["key"] if word[0] in "\"'" else word)
-            dot = DOT.match(self._text, self._place)
-            if not dot:
-                return keys
-            self._place = dot.end()
+        return keys
 
     def _value(self, path: KeyPath) -> None:
-        string = STRING.match(self._text, self._place)
-        if string:
-            self._place = string.end()
-        elif self._text.startswith("[", self._place):
+        """Read a value; one that is no list and no table is as long as nothing ends it."""
+        if self._skip("["):
             self._items(path, "]")
-        elif self._text.startswith("{", self._place):
+        elif self._skip("{"):
             self._items(path, "}")
         else:
-            self._skip(SCALAR)
+            while self._next < len(self._tokens) and self._tokens[self._next][0] not in VALUE_ENDS:
+                self._next += 1
 
     def _items(self, path: KeyPath, end: str) -> None:
-        """Read an array or an inline table."""
-        self._place += 1
+        """Read an array or an inline table, whose first bracket was read."""
         index = 0
-        while self._skip(BLANK) and self._place < len(self._text):
-            if self._text[self._place] == end:
-                self._place += 1
-                return
-            before = self._place
-            if self._text[self._place] == ",":
-                self._place += 1
-            elif end == "}":
+        while not self._skip(end):
+            if self._skip(",") or self._skip("\n"):
+                continue
+            if end == "}":
                 self._pair(path)
             else:
-                self._found[(*path, index)] = self._here()
+                self._found[(*path, index)] = self._line()
                 self._value((*path, index))
                 index += 1
-            if self._place == before:
-                return
 
-    def _skip(self, pattern: re.Pattern[str]) -> bool:
-        found = pattern.match(self._text, self._place)
-        self._place = found.end() if found else self._place
-        return True
+    def _take(self) -> str:
+        self._next += 1
+        return self._tokens[self._next - 1][0]
 
-    def _here(self) -> int:
-        """Return the line of the current place, which only moves forward."""
-        self._line += self._text.count("\n", self._counted, self._place)
-        self._counted = self._place
-        return self._line
+    def _skip(self, word: str) -> bool:
+        """Read the next token if it is this one, and tell whether it is."""
+        is_next = self._next < len(self._tokens) and self._tokens[self._next][0] == word
+        self._next += is_next
+        return is_next
+
+    def _line(self) -> int:
+        return self._tokens[self._next][1]
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    """Yield strings, marks and words, each with the line where it begins."""
+    line = 1
+    for token in TOKEN.finditer(text):
+        if token["blank"] is None:
+            yield token.group(), line
+        line += token.group().count("\n")

@@ -388,11 +388,15 @@ class Group(Recipe, ABC):
         (True, False)
         """
         if not isinstance(space, Space):
-            raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
+            raise InputTypeError(
+                f"`space` must be one of ob.spaces, but got {shown(space)}.", field="space", value=space
+            )
         if space.dim != self.dim:
             raise InputError(
                 f"`space` and group must have one dimension, but {shown(space)} has {space.dim} and {shown(self)} has "
-                f"{self.dim}."
+                f"{self.dim}.",
+                field="group",  # of the two, it is what is changed
+                value=self,
             )
         units = class_widths(space, self.generators)  # a tolerance has a meaning only where all sides are alike
         return preserved(space.in_units(units), self.generators, self._center / units)
@@ -469,12 +473,14 @@ class Group(Recipe, ABC):
 def check_fit(space: object, group: object) -> None:
     """Refuse what is no space or no group, and a group that does not preserve the space; None is no symmetry."""
     if not isinstance(space, Space) or not isinstance(group, Group | None):
-        raise InputTypeError(
-            f"`space` and `group` must be of ob.spaces and ob.groups, but got {shown(space)}, {shown(group)}."
-        )
+        field, value = ("group", group) if isinstance(space, Space) else ("space", space)
+        text = f"`space` and `group` must be of ob.spaces and ob.groups, but got {shown(space)}, {shown(group)}."
+        raise InputTypeError(text, field=field, value=value)
     if group is not None and not group.preserves(space):
         raise InputError(
-            f"{shown(group)} does not preserve {shown(space)}; see `group.preserves` and `group.centered`."
+            f"{shown(group)} does not preserve {shown(space)}; see `group.preserves` and `group.centered`.",
+            field="group",
+            value=group,
         )
 
 

@@ -242,7 +242,7 @@ def check_symmetry(
     """
     budget = as_count(budget, "budget", minimum=2, maximum=MAX_BUDGET)
     if not isinstance(group, Group):
-        raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.")
+        raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.", field="group", value=group)
     if not callable(measure):
         raise InputTypeError(f"`measure` must be callable, but got {shown(measure)}.")
     tolerance = as_positive(tolerance, "tolerance")

@@ -42,7 +42,7 @@ class Diagonal(Group):
 
     def __init__(self, group: Group, copies: int) -> None:
         if not isinstance(group, Group):
-            raise InputTypeError(f"`group` must be a group, but got {shown(group)}.")
+            raise InputTypeError(f"`group` must be a group, but got {shown(group)}.", field="group", value=group)
         copies = as_dim(copies, "copies")
         as_dim(copies * group.dim, "copies * group.dim")
         center = np.tile(group.center, copies)

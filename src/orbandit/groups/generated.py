@@ -52,7 +52,9 @@ class Matrix(EnumeratedGroup):
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or 0 in matrices.shape:
             raise InputError(
                 f"`generators` must have shape (k, dim, dim) with k, dim >= 1, but got shape {matrices.shape}; "
-                "use Trivial(dim) for no symmetry."
+                "use Trivial(dim) for no symmetry.",
+                field="generators",
+                value=generators,
             )
         d = matrices.shape[1]
         for i, matrix in enumerate(matrices):
@@ -134,7 +136,11 @@ class Permutation(PermutationGroup):
         if given.ndim == 1:
             given = given[None]
         if given.ndim != 2 or 0 in given.shape:
-            raise InputError(f"`generators` must have shape (k, dim), but got shape {given.shape}.")
+            raise InputError(
+                f"`generators` must have shape (k, dim), but got shape {given.shape}.",
+                field="generators",
+                value=generators,
+            )
         for i, row in enumerate(given):
             if not np.array_equal(np.sort(row), np.arange(given.shape[1])):
                 raise InputError(

@@ -69,15 +69,17 @@ class Joint(Group):
     """
 
     def __init__(self, a: Group, b: Group) -> None:
-        for part in (a, b):
+        for name, part in (("a", a), ("b", b)):
             if not isinstance(part, Group):
-                raise InputTypeError(f"`a` and `b` must be groups, but got {shown(part)}.")
+                raise InputTypeError(f"`a` and `b` must be groups, but got {shown(part)}.", field=name, value=part)
         if a.dim != b.dim:
             raise InputError(
-                f"`a` and `b` must have one dimension, but {shown(a)} has {a.dim} and {shown(b)} has {b.dim}."
+                f"`a` and `b` must have one dimension, but {shown(a)} has {a.dim} and {shown(b)} has {b.dim}.",
+                field="a",
+                value=a,
             )
         if b.order == float("inf"):
-            raise InputError(f"`b` must be finite, but got {shown(b)}; swap the two groups.")
+            raise InputError(f"`b` must be finite, but got {shown(b)}; swap the two groups.", field="b", value=b)
         self._a, self._b = a, b
         if self.max_generators * a.dim**2 > MAX_LISTED:
             raise GroupTooLargeError(
@@ -241,7 +243,9 @@ def _check_normalises(a: Group, b: Group) -> None:
         if outside.any():
             raise InputError(
                 f"`b` must normalise `a`, but generator {j} of {shown(b)} carries generator {int(outside.argmax())} "
-                f"of {shown(a)} out of it; swap the two groups, or list them in one Matrix(generators)."
+                f"of {shown(a)} out of it; swap the two groups, or list them in one Matrix(generators).",
+                field="b",
+                value=b,
             )
 
 
@@ -283,6 +287,8 @@ def _common_fixed_point(a: Group, b: Group) -> Array:
     if np.abs(moves @ shift - targets.ravel()).max(initial=0.0) > SAME_ORBIT * (1 + np.abs(a.center - b.center).max()):
         raise InputError(
             f"`a` and `b` must share a fixed point, but none is common to centres {shown(a.center)} and "
-            f"{shown(b.center)}; give both the same centre with `centered`."
+            f"{shown(b.center)}; give both the same centre with `centered`.",
+            field="a",
+            value=a,
         )
     return np.asarray(b.center + shift)

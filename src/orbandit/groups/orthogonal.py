@@ -51,7 +51,9 @@ class Orthogonal(Blockwise):
         if self._blocks == 1:
             raise InputError(
                 "`blocks >= 2` must hold, but got blocks=1; O(1) is a change of sign: use "
-                f"SignedBlockPermutation(1, {size})."
+                f"SignedBlockPermutation(1, {size}).",
+                field="blocks",
+                value=blocks,
             )
 
     @property

@@ -34,7 +34,7 @@ MAX_ROTATIONS = 10**12
 def root_system(name: str) -> tuple[Array, tuple[int, ...]]:
     """Return the unit simple roots (n, n) and the degrees of the group called `name`."""
     if not isinstance(name, str):
-        raise unknown_name("Coxeter group", name, KNOWN)
+        raise unknown_name("Coxeter group", name, KNOWN, field="name")
     if name in EXCEPTIONAL_DEGREES:
         return unit_rows(_exceptional_roots(name)), EXCEPTIONAL_DEGREES[name]
     if planar := re.fullmatch(r"I2\(([0-9]+)\)", name):
@@ -51,7 +51,7 @@ def root_system(name: str) -> tuple[Array, tuple[int, ...]]:
         if n > MAX_RANK:
             raise InputError(f"`{family}n` needs n <= {MAX_RANK:,}, but got {shown(name)}; see Symmetric for more.")
         return unit_rows(_classical_roots(family, n)), _classical_degrees(family, n)
-    raise unknown_name("Coxeter group", name, KNOWN, guess=_mended(name))
+    raise unknown_name("Coxeter group", name, KNOWN, guess=_mended(name), field="name")
 
 
 def dihedral_roots(m: int) -> Array:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit._kernels.cells import NONE as NONE
 from orbandit._kernels.cells import UNKNOWN as UNKNOWN
-from orbandit._rows import Rows as Rows
+from orbandit._rows import Rows
 from orbandit.groups import Group, Trivial
 from orbandit.meshes.region import Region, cells_meet
 from orbandit.spaces import Box, Space

@@ -41,7 +41,11 @@ class Problem(ABC):
     def __init__(self, space: Space, group: Group | None, lipschitz: float, noise: Noise | None = BERNOULLI) -> None:
         check_fit(space, group)
         if not isinstance(noise, Noise | None):
-            raise InputTypeError(f"`noise` must be one of ob.problems, Bernoulli() say, but got {shown(noise)}.")
+            raise InputTypeError(
+                f"`noise` must be one of ob.problems, Bernoulli() say, but got {shown(noise)}.",
+                field="noise",
+                value=noise,
+            )
         if noise is None and type(self)._draw is Problem._draw:
             raise self._no_draws()
         if self._is_unit and noise is not None and tuple(noise.reward_range) != (0.0, 1.0):

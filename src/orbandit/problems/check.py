@@ -77,7 +77,9 @@ def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> Probl
     as claimed (asymmetry 0, steepest slope 1, means from 0.001317 to 0.95)
     """
     if not isinstance(problem, Problem):
-        raise InputTypeError(f"`problem` must be one of ob.problems, but got {shown(problem)}.")
+        raise InputTypeError(
+            f"`problem` must be one of ob.problems, but got {shown(problem)}.", field="problem", value=problem
+        )
     size, generator = as_count(points, "points", minimum=16), as_generator(rng)
     problem.mean(problem.optimizer)  # refuses means of a wrong shape
     seen, troubles = _Watch(problem), list[str]()

@@ -51,10 +51,14 @@ class Cone(Problem):
         super().__init__(space, group, lipschitz)
         self._peak = frozen(as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak):
-            raise InputError(f"`peak` must lie in {shown(space)}, but got {shown(self._peak)}.")
+            raise InputError(
+                f"`peak` must lie in {shown(space)}, but got {shown(self._peak)}.", field="peak", value=peak
+            )
         self._height = as_positive(height, "height")
         if self._height > 1:
-            raise InputError(f"`height <= 1` must hold, but got height={height}: it is a probability.")
+            raise InputError(
+                f"`height <= 1` must hold, but got height={height}: it is a probability.", field="height", value=height
+            )
         self._metric = group or Trivial(space.dim)
 
     def __repr__(self) -> str:

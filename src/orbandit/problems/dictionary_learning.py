@@ -126,7 +126,9 @@ class DictionaryLearning(Problem):
     ) -> None:
         self._atoms, self._batch = as_count(atoms, "atoms"), as_count(batch, "batch")
         if noise is not None and self._batch > 1:
-            raise InputError(f"`batch={batch}` is for rewards of the problem's own; drop it, or `noise`.")
+            raise InputError(
+                f"`batch={batch}` is for rewards of the problem's own; drop it, or `noise`.", field="batch", value=batch
+            )
         self._patches = frozen(image_patches() if patches is None else _as_patches(patches))
         p = self._patches.shape[1]
         shares = np.linalg.eigvalsh(self._patches.T @ self._patches / len(self._patches))[::-1]
@@ -198,11 +200,19 @@ def _as_patches(patches: npt.ArrayLike) -> Array:
     """Return patches scaled to length 1."""
     rows = as_finite(patches, "patches")
     if rows.ndim != 2 or not rows.size:
-        raise InputError(f"`patches` must have shape (n, p), one patch to a row, but got shape {rows.shape}.")
+        raise InputError(
+            f"`patches` must have shape (n, p), one patch to a row, but got shape {rows.shape}.",
+            field="patches",
+            value=patches,
+        )
     scales = np.abs(rows).max(axis=1, keepdims=True)  # so that no length over- or underflows
     if not scales.all():
         where = int(np.argmin(scales))
-        raise InputError(f"`patches` must not be zero, but row {where} is; drop such rows: they have no direction.")
+        raise InputError(
+            f"`patches` must not be zero, but row {where} is; drop such rows: they have no direction.",
+            field="patches",
+            value=patches,
+        )
     return unit_rows(rows / scales)
 
 
@@ -254,7 +264,9 @@ def image_patches(name: str = "moon", size: tuple[int, int] = (2, 2), count: int
     image = _photograph(name)
     h, w = size
     if h > image.shape[0] or w > image.shape[1]:
-        raise InputError(f"`size` must fit into {name!r} of {image.shape} pixels, but got size={size}.")
+        raise InputError(
+            f"`size` must fit into {name!r} of {image.shape} pixels, but got size={size}.", field="size", value=size
+        )
     windows = np.lib.stride_tricks.sliding_window_view(image, (h, w))
     kept: list[Array] = []
     places = rng.permutation(windows.shape[0] * windows.shape[1])
@@ -265,7 +277,10 @@ def image_patches(name: str = "moon", size: tuple[int, int] = (2, 2), count: int
         if sum(map(len, kept)) >= many:
             return unit_rows(np.concatenate(kept)[:many])
     raise InputError(
-        f"`count` must be at most {sum(map(len, kept))}, the patches of {name!r} that are not constant, but got {many}."
+        f"`count` must be at most {sum(map(len, kept))}, the patches of {name!r} that are not constant, but got "
+        f"{many}.",
+        field="count",
+        value=count,
     )
 
 
@@ -283,11 +298,15 @@ def patch_basis(size: tuple[int, int] = (2, 2)) -> Array:
     try:
         h, w = size
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"`size` must be (height, width), but got {shown(size)}.") from error
+        raise InputTypeError(
+            f"`size` must be (height, width), but got {shown(size)}.", field="size", value=size
+        ) from error
     h, w = as_count(h, "height"), as_count(w, "width")
     if not 2 <= h * w <= MOST_PIXELS:
         raise InputError(
-            f"`size` must have from 2 to {MOST_PIXELS:,} pixels, but got {size}: one pixel less its mean is nothing."
+            f"`size` must have from 2 to {MOST_PIXELS:,} pixels, but got {size}: one pixel less its mean is nothing.",
+            field="size",
+            value=size,
         )
     return np.asarray(np.kron(_cosines(h), _cosines(w))[1:], dtype=np.float64)
 
@@ -302,7 +321,7 @@ def _cosines(n: int) -> Array:
 def _photograph(name: str) -> Array:
     """Return the grey values of a photograph."""
     if name not in IMAGES:
-        raise unknown_name("image", name, IMAGES)
+        raise unknown_name("image", name, IMAGES, field="name")
     try:
         from skimage import data
     except ImportError as error:

@@ -61,7 +61,9 @@ class Factors:
         if arms != "subgroup" and horizon is not None:
             raise InputError(
                 f'`horizon` sets the size of the group of arms="subgroup" and does nothing for arms={arms!r}; '
-                "leave it out."
+                "leave it out.",
+                field="horizon",
+                value=horizon,
             )
         self.arms, self.horizon = arms, None if horizon is None else as_count(horizon, "horizon")
         self.space, self.group = self._arm_set()

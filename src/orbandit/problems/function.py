@@ -57,13 +57,19 @@ class Function(Problem):
     ) -> None:
         if not callable(function):
             raise InputTypeError(
-                f"`function` must take points (m, dim) and return means (m,), but got {shown(function)}."
+                f"`function` must take points (m, dim) and return means (m,), but got {shown(function)}.",
+                field="function",
+                value=function,
             )
         super().__init__(space, group, lipschitz, noise)
         self._function = function
         self._optimizer = frozen(as_point(optimizer, space.dim, "optimizer"))
         if not space.contains(self._optimizer, tol=space.tolerance):
-            raise InputError(f"`optimizer` must lie in {shown(space)}, but got {shown(self._optimizer)}.")
+            raise InputError(
+                f"`optimizer` must lie in {shown(space)}, but got {shown(self._optimizer)}.",
+                field="optimizer",
+                value=optimizer,
+            )
         self.mean(np.array([self._optimizer, self._optimizer]))  # refuses a function of single points
 
     def __repr__(self) -> str:

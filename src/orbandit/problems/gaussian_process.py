@@ -114,7 +114,9 @@ class GaussianProcess(Problem):
     ) -> None:
         if not isinstance(group, Group):
             raise InputTypeError(
-                f"`group` must be one of ob.groups, but got {shown(group)}; pass Trivial(dim) for none."
+                f"`group` must be one of ob.groups, but got {shown(group)}; pass Trivial(dim) for none.",
+                field="group",
+                value=group,
             )
         if group.order == math.inf:
             raise GroupTooLargeError(
@@ -126,16 +128,24 @@ class GaussianProcess(Problem):
         if not SHORTEST <= self._length_scale / space.diameter <= LONGEST:
             raise InputError(
                 f"`length_scale` must be from {SHORTEST:g} to {LONGEST:g} diameters of {shown(space)}, but got "
-                f"{length_scale}: functions would be needles, or lost in rounding."
+                f"{length_scale}: functions would be needles, or lost in rounding.",
+                field="length_scale",
+                value=length_scale,
             )
         self._epsilon = as_tolerance(epsilon, "epsilon")
         if self._epsilon > 1:
-            raise InputError(f"`epsilon <= 1` must hold, but got epsilon={epsilon}: it is the part of k in a mixture.")
+            raise InputError(
+                f"`epsilon <= 1` must hold, but got epsilon={epsilon}: it is the part of k in a mixture.",
+                field="epsilon",
+                value=epsilon,
+            )
         self._asked, self._seed = as_positive(tolerance, "tolerance"), as_seed(seed)
         count = _usual_centers(group, space, self._length_scale) if centers is None else as_count(centers, "centers")
         if count > MOST_CENTERS:
             raise InputError(
-                f"`centers <= {MOST_CENTERS}` must hold, but got centers={count}: their kernel is a matrix."
+                f"`centers <= {MOST_CENTERS}` must hold, but got centers={count}: their kernel is a matrix.",
+                field="centers",
+                value=centers,
             )
         if group.order * count > BUMPS:
             raise GroupTooLargeError(

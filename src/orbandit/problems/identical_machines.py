@@ -136,9 +136,13 @@ class IdenticalMachines(SearchedProblem):
     ) -> None:
         m = as_count(machines, "machines", minimum=2)
         if not isinstance(sizes, str) or sizes not in ("exponential", "hyperexponential"):
-            raise unknown_name("distribution of sizes", sizes, ("exponential", "hyperexponential"))
+            raise unknown_name("distribution of sizes", sizes, ("exponential", "hyperexponential"), field="sizes")
         if noise is not None and sizes != "exponential":
-            raise InputError(f"`sizes={shown(sizes)}` is for rewards of the problem's own; drop it, or `noise`.")
+            raise InputError(
+                f"`sizes={shown(sizes)}` is for rewards of the problem's own; drop it, or `noise`.",
+                field="sizes",
+                value=sizes,
+            )
         super().__init__(Box(0.0, 1.0, dim=m), Symmetric(m), noise)
         self._machines, self._sizes = m, sizes
 

@@ -49,7 +49,9 @@ class Landscape(Problem):
         draw = as_seed(seed)
         self._peak = frozen(well_moved_point(space, group, draw) if peak is None else as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak, tol=space.tolerance):
-            raise InputError(f"`peak` must lie in {shown(space)}, but got {shown(self._peak)}.")
+            raise InputError(
+                f"`peak` must lie in {shown(space)}, but got {shown(self._peak)}.", field="peak", value=peak
+            )
         self._width = as_positive(self._classic_width if width is None else width, "width")
         if not 1e-3 <= self._width <= 1e6:
             raise InputError(

@@ -84,7 +84,9 @@ class LowerBoundFamily:
         self._lipschitz = as_positive(lipschitz, "lipschitz")
         if as_positive(delta, "delta") * self._lipschitz >= 2 / 3:
             raise InputError(
-                f"`delta * lipschitz < 2/3` must hold, but got {delta} * {lipschitz}: means must stay below 1."
+                f"`delta * lipschitz < 2/3` must hold, but got {delta} * {lipschitz}: means must stay below 1.",
+                field="delta",
+                value=delta,
             )
         self._space, self._group, self._delta = space, group, float(delta)
         self._seed = as_seed(seed)
@@ -131,7 +133,11 @@ class LowerBoundFamily:
         """Return the problem whose best points are the orbit of W's point of this index."""
         i = as_count(index, "index", minimum=0)
         if i >= len(self):
-            raise InputError(f"`index < {len(self)}` must hold, but got index={index}: so many instances there are.")
+            raise InputError(
+                f"`index < {len(self)}` must hold, but got index={index}: so many instances there are.",
+                field="index",
+                value=index,
+            )
         return HardInstance(self._space, self._group, self._centers[i], self._delta, self._lipschitz)
 
     @cached_property

@@ -189,7 +189,11 @@ class RatingFactorization(Problem):
     ) -> None:
         self._factors = Factors(users, items, factors, arms, horizon)
         if not isinstance(ratings, Ratings | str | PathLike):
-            raise InputTypeError(f"`ratings` must be Ratings or the path of a file of them, but got {shown(ratings)}.")
+            raise InputTypeError(
+                f"`ratings` must be Ratings or the path of a file of them, but got {shown(ratings)}.",
+                field="ratings",
+                value=ratings,
+            )
         self._ratings = ratings if isinstance(ratings, Ratings) else load_ratings(ratings)
         self._cells = group_ratings(self._ratings, users, items)
         low, high = self._factors.entries

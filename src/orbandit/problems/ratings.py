@@ -99,7 +99,7 @@ def load_ratings(path: str | PathLike[str]) -> Ratings:
     F. M. Harper, J. A. Konstan, The MovieLens datasets: history and context, 2015.
     """
     if not isinstance(path, str | PathLike):
-        raise InputTypeError(f"`path` must be the path of a file, but got {shown(path)}.")
+        raise InputTypeError(f"`path` must be the path of a file, but got {shown(path)}.", field="path", value=path)
     name = fspath(path)
     with open(name, encoding="utf-8-sig", newline="") as file:
         try:
@@ -218,9 +218,17 @@ def group_ratings(ratings: Ratings, users: int, items: int) -> Cells:
     shape = as_count(users, "users"), as_count(items, "items")
     low, high = float(ratings.values.min()), float(ratings.values.max())
     if not low < high:
-        raise InputError(f"`ratings` must have different values, but all are {low:g}: there is nothing to predict.")
+        raise InputError(
+            f"`ratings` must have different values, but all are {low:g}: there is nothing to predict.",
+            field="ratings",
+            value=ratings,
+        )
     if not math.isfinite(high - low):
-        raise InputError(f"`ratings` must span a finite range, but go from {low:g} to {high:g}; rescale them.")
+        raise InputError(
+            f"`ratings` must span a finite range, but go from {low:g} to {high:g}; rescale them.",
+            field="ratings",
+            value=ratings,
+        )
     values = (ratings.values - low) / (high - low)
     rows = _group_of_each(ratings.users, values, shape[0], "users")
     columns = _group_of_each(ratings.items, values, shape[1], "items")

@@ -123,7 +123,11 @@ class WindFarm(SearchedProblem):
             )
         self._directions = as_count(directions, "directions")
         if noise is not None and self._directions > 1:
-            raise InputError(f"`directions={directions}` is for rewards of the problem's own; drop it, or `noise`.")
+            raise InputError(
+                f"`directions={directions}` is for rewards of the problem's own; drop it, or `noise`.",
+                field="directions",
+                value=directions,
+            )
         self._frequencies = frozen(_frequencies(rose))
         self._rose = rose if isinstance(rose, str) else self._frequencies.tolist()
         angles = 2 * math.pi * np.arange(len(self._frequencies)) / len(self._frequencies)
@@ -299,7 +303,9 @@ def _frequencies(rose: str | npt.ArrayLike) -> Array:
     if given.ndim != 1 or not given.size or given.min() < 0 or given.max() == 0:
         raise InputError(
             "`rose` must be a name or a list of frequencies, none negative and not all 0, but got "
-            f"{np.array2string(given, threshold=20)}; leave directions without wind at 0."
+            f"{np.array2string(given, threshold=20)}; leave directions without wind at 0.",
+            field="rose",
+            value=rose,
         )
     shares = given / given.max()  # sums of what is very large would overflow
     return np.asarray(shares / shares.sum())

@@ -2,7 +2,7 @@
 
 from orbandit.reports.orbits import draw_orbit
 from orbandit.reports.regret import regret_picture
-from orbandit.reports.report import report
+from orbandit.reports.reporting import report
 from orbandit.reports.summary import Summary, summarise
 
 __all__ = ["Summary", "draw_orbit", "regret_picture", "report", "summarise"]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look
 from orbandit.reports.scenes import PlanarScene, Solid, SolidScene
-from orbandit.reports.summary import COMPARED, AgentResult, HorizonResult, ProblemResult
+from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, HorizonResult, ProblemResult
 
 Chart: TypeAlias = dict[str, Any]
 Looks: TypeAlias = dict[str, Look]
@@ -22,7 +22,7 @@ SCALE = "Cividis"
 """Colours of mean rewards, in even steps for the colour-blind, too."""
 FLAT_MARKS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 SOLID_MARKS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")
-MOST_PLAYS = 1_000
+MAX_PLAYS = 1_000
 """So many of an agent's plays, at random, are drawn at most."""
 
 
@@ -39,7 +39,7 @@ def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = N
             "mode": "lines",
             "showlegend": False,
         }
-        common["visible"] = place < COMPARED
+        common["visible"] = place < MAX_AGENTS_COMPARED
         kept = ~agent.is_nothing if log else np.ones(len(agent.mean), dtype=bool)
         x, mean, low, high = (values[kept] for values in (agent.checkpoints, agent.mean, agent.low, agent.high))
         if np.isfinite(low).all() and len(x):
@@ -72,7 +72,7 @@ def horizon_chart(result: ProblemResult, looks: Looks) -> Chart:
                 "name": agent.label,
                 "legendgroup": agent.label,
                 "showlegend": False,
-                "visible": place < COMPARED,
+                "visible": place < MAX_AGENTS_COMPARED,
                 "x": [horizon for horizon, _ in played],
                 "y": numbers([final.value for final in finals]),
                 "error_y": {"type": "data", "array": numbers(above), "arrayminus": numbers(below), "thickness": 1},
@@ -91,8 +91,8 @@ def scene_chart(scene: PlanarScene | SolidScene, agents: tuple[AgentResult, ...]
     shown = [agent for agent in agents if len(agent.plays)]
     for place, agent in enumerate(shown):
         plays = agent.plays
-        if len(plays) > MOST_PLAYS:
-            plays = np.random.default_rng(0).choice(plays, MOST_PLAYS, replace=False)
+        if len(plays) > MAX_PLAYS:
+            plays = np.random.default_rng(0).choice(plays, MAX_PLAYS, replace=False)
         points = scene.plane.lay(plays) if isinstance(scene, PlanarScene) else plays
         marks, look = FLAT_MARKS if is_flat else SOLID_MARKS, looks[agent.family]
         marker: Chart = {"color": look.color, "size": 4 if is_flat else 2.5, "opacity": 0.75}

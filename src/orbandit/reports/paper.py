@@ -12,18 +12,18 @@ from orbandit.errors import InputError
 from orbandit.reports.orbits import new_figure
 from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look, looks
 from orbandit.reports.scenes import PlanarScene, SolidScene, scene_of
-from orbandit.reports.summary import COMPARED, AgentResult, HorizonResult, ProblemResult, Summary
+from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, HorizonResult, ProblemResult, Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS = ("png", "svg")
+FIGURE_KINDS = ("png", "svg")
 MARKS = "osD^vPX"
-SHOWN = 2
+MAX_AGENTS_SHOWN = 2
 """So many agents' plays are in a picture: the best that is told the group, and the best that is not."""
 
 
-def save_figures(summary: Summary, folder: str | os.PathLike[str], kinds: Sequence[str] = KINDS) -> list[Path]:
+def save_figures(summary: Summary, folder: str | os.PathLike[str], kinds: Sequence[str] = FIGURE_KINDS) -> list[Path]:
     """Save the figures of every problem in a folder, which is made if it is missing, and return their paths.
 
     Parameters
@@ -60,7 +60,7 @@ def regret_figure(result: HorizonResult, looks: dict[str, Look], exponent: float
     figure = new_figure(width=7.2, height=3.6)
     linear, log = figure.subplots(1, 2)
     for axes in (linear, log):
-        for agent in result.agents[:COMPARED]:
+        for agent in result.agents[:MAX_AGENTS_COMPARED]:
             look = looks[agent.family]
             kept = ~agent.is_nothing if axes is log else np.ones(len(agent.mean), dtype=bool)
             x, mean, low, high = (values[kept] for values in (agent.checkpoints, agent.mean, agent.low, agent.high))
@@ -89,7 +89,7 @@ def horizon_figure(result: ProblemResult, looks: dict[str, Look]) -> "Figure":
     """Return a figure of regret at the end over the horizon, in logarithms, with intervals."""
     figure = new_figure(width=4.6, height=4.2)
     axes = figure.subplots()
-    for agent in result.longest.agents[:COMPARED]:
+    for agent in result.longest.agents[:MAX_AGENTS_COMPARED]:
         played = [(h.horizon, one.final) for h in result.horizons for one in h.agents if one.label == agent.label]
         values = np.array([final.value for _, final in played])
         ends = np.array([(final.low, final.high) if final.is_known else (final.value,) * 2 for _, final in played])
@@ -115,8 +115,8 @@ def scene_figure(scene: PlanarScene | SolidScene, agents: Sequence[AgentResult],
     """Return a picture of the mean, the fundamental domain, the best point, its images, and of some plays."""
     figure = new_figure(width=4.8, height=4.8)
     played = [agent for agent in agents if len(agent.plays)]
-    told = [agent for agent in played if agent.uses_group][: SHOWN - 1]
-    shown = [*told, *[agent for agent in played if not agent.uses_group][: SHOWN - len(told)]]
+    told = [agent for agent in played if agent.uses_group][: MAX_AGENTS_SHOWN - 1]
+    shown = [*told, *[agent for agent in played if not agent.uses_group][: MAX_AGENTS_SHOWN - len(told)]]
     if isinstance(scene, PlanarScene):
         axes: Any = figure.subplots()
         image = axes.pcolormesh(scene.x, scene.y, np.ma.masked_invalid(scene.mean), cmap="cividis", rasterized=True)

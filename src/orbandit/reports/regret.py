@@ -8,11 +8,11 @@ import numpy as np
 
 from orbandit._checks import shown
 from orbandit.errors import InputError, InputTypeError
-from orbandit.experiments.simulate import Runs
+from orbandit.experiments.simulation import Runs
 from orbandit.reports.orbits import new_figure
 from orbandit.reports.palette import COLORS, INK
 
-KINDS = (".png", ".svg", ".pdf")
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title: str) -> None:
@@ -32,8 +32,8 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
     if not runs:
         raise InputError("`runs` must hold at least one curve, but is empty.")
     target = Path(path)
-    if target.suffix.lower() not in KINDS:
-        raise InputError(f"`path` must end in one of {', '.join(KINDS)}, but got {target.name!r}.")
+    if target.suffix.lower() not in PICTURE_SUFFIXES:
+        raise InputError(f"`path` must end in one of {', '.join(PICTURE_SUFFIXES)}, but got {target.name!r}.")
     figure = new_figure(width=8.0, height=3.8)
     curves, bars = figure.subplots(1, 2, width_ratios=(2, 1))
     for color, (name, run) in zip(np.resize(COLORS, len(runs)), runs.items(), strict=True):

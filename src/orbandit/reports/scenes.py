@@ -21,7 +21,7 @@ GRID = 121
 DIRECTIONS = 2_000
 SUBDIVISIONS = 3
 """So often each triangle of a solid's surface is divided in four, so that colours follow the mean."""
-LARGEST_ORBIT = 500
+MAX_ORBIT = 500
 """Larger orbits are left out of a picture."""
 SHARP = np.cos(np.radians(20.0))
 """Faces that meet at less than 20 degrees have no edge drawn between them."""
@@ -227,7 +227,7 @@ def _domain(group: Group | None) -> Domain | None:
 
 def _orbit(group: Group | None, point: Array) -> Array:
     """Return the images of a point; itself alone if there are too many to draw."""
-    if group is None or not group.order <= LARGEST_ORBIT * 10:
+    if group is None or not group.order <= MAX_ORBIT * 10:
         return point[None]
     orbit = group.orbit(point)
-    return orbit if len(orbit) <= LARGEST_ORBIT else point[None]
+    return orbit if len(orbit) <= MAX_ORBIT else point[None]

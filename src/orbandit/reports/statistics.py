@@ -1,9 +1,10 @@
 """What few runs can say: intervals of means, of ratios of means, and of slopes; and whether two means differ.
 
-From FEW runs on, intervals are bootstrapped: runs are drawn with replacement, DRAWS times, always from the same stream,
-so that the same runs give the same page. Percentiles of a bootstrap from n values are too narrow, as their spread has n
-where Student's has n - 1. They are taken at the levels that make up for it on average (the expanded percentile interval
-of Hesterberg, What teachers should know about the bootstrap, The American Statistician 69, 2015):
+From MIN_RUNS_TO_BOOTSTRAP runs on, intervals are bootstrapped: runs are drawn with replacement, DRAWS times, always
+from the same stream, so that the same runs give the same page. Percentiles of a bootstrap from n values are too
+narrow, as their spread has n where Student's has n - 1. They are taken at the levels that make up for it on average
+(the expanded percentile interval of Hesterberg, What teachers should know about the bootstrap, The American
+Statistician 69, 2015):
 
     level' = Phi(t_level sqrt(n / (n - 1))),   t_level the quantile of Student's t with n - 1 degrees of freedom
 
@@ -24,7 +25,7 @@ from orbandit._checks import Array, frozen
 DRAWS = 10_000
 CONFIDENCE = 0.95
 STREAM = 20_240
-FEW = 8
+MIN_RUNS_TO_BOOTSTRAP = 8
 """With fewer runs, intervals are Student's."""
 
 
@@ -63,7 +64,7 @@ def band(values: Array, draws: int = DRAWS // 5) -> tuple[Array, Array, Array]:
     mean = values.mean(axis=0)
     if len(values) < 2:
         return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    if len(values) < FEW:
+    if len(values) < MIN_RUNS_TO_BOOTSTRAP:
         reach = _student(len(values)) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
         return mean, mean - reach, mean + reach
     low, high = np.quantile(weights(len(values), draws) @ values, levels(len(values)), axis=0)
@@ -81,7 +82,7 @@ def ratio_of(over: Array, under: Array) -> Interval:
     if under.mean() <= 0:
         return UNKNOWN
     ratio = float(over.mean() / under.mean())
-    if len(over) < FEW:
+    if len(over) < MIN_RUNS_TO_BOOTSTRAP:
         return _linear(ratio, (over - ratio * under) / under.mean())
     drawn = weights(len(over))
     below = drawn @ under
@@ -119,7 +120,7 @@ def slope_of(rounds: Array, regrets: list[Array]) -> Interval:
         return UNKNOWN
     slope = float(x @ np.log(means))
     least = min(map(len, regrets))
-    if least < FEW:
+    if least < MIN_RUNS_TO_BOOTSTRAP:
         together = np.array([values[:least] / mean for values, mean in zip(regrets, means, strict=True)])
         return _linear(slope, x @ together)
     drawn = np.column_stack([weights(len(values)) @ values for values in regrets])

@@ -7,10 +7,11 @@ one without it are a pair, and what the group is worth is the ratio of their reg
 import itertools
 import math
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,8 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit.errors import OrbanditError, StoreError
 from orbandit.experiments.finished import FinishedRun, run_key
+from orbandit.experiments.outline import AgentName
 from orbandit.experiments.registry import build
-from orbandit.experiments.spec import restored
 from orbandit.experiments.store import Store
 from orbandit.problems import Problem
 from orbandit.reports.statistics import CONFIDENCE, UNKNOWN, Interval, band, chance_of, mean_of, ratio_of, slope_of
@@ -27,14 +28,11 @@ from orbandit.reports.statistics import CONFIDENCE, UNKNOWN, Interval, band, cha
 DECADE = 10.0
 """With one horizon a slope is fitted to the last part of the curve, from a tenth of the horizon on."""
 
-NOTHING = 1e-9
+ROUNDING_PER_ROUND = 1e-9
 """A regret of less than this per round is rounding."""
 
-COMPARED = 12
+MAX_AGENTS_COMPARED = 12
 """So many agents, the best, are compared with each other."""
-
-WITHOUT = " without group"
-"""How the label of an agent ends that is not told the group."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class AgentResult:
     @property
     def is_nothing(self) -> npt.NDArray[np.bool_]:
         """Where the mean regret is nothing but rounding, (k,)."""
-        return self.mean <= NOTHING * self.checkpoints
+        return self.mean <= ROUNDING_PER_ROUND * self.checkpoints
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class Worth(NamedTuple):
 
 @dataclass(frozen=True)
 class HorizonResult:
-    """All agents on a problem with one horizon, by regret, and pairs of the best COMPARED, better before worse."""
+    """All agents on a problem with one horizon, by regret, and pairs of the best of them, better before worse."""
 
     horizon: int
     agents: tuple[AgentResult, ...]
@@ -184,13 +182,13 @@ class Summary:
     name: str
     path: Path
     problems: tuple[ProblemResult, ...]
-    runs: int
-    rounds: int
+    n_runs: int
+    n_rounds: int
     seconds: float
     seeds: tuple[int, ...]
     versions: tuple[str, ...]
     spec: dict[str, Any] = field(hash=False)
-    expected: int | None
+    n_expected: int | None
     """How many runs there are to be, if the experiment is known."""
 
     def worth(self) -> list[tuple[str, Worth]]:
@@ -221,31 +219,27 @@ def summarise(path: str | os.PathLike[str], folder: str | os.PathLike[str] | Non
         If there is no run in it yet, or it is no file of results.
     """
     with Store.open(path, write=False) as store:
-        spec, runs = store.spec, list(store.runs())
+        spec, outline, runs = store.spec, store.outline, list(store.runs())
     if not runs:
         raise StoreError(f"{os.fspath(path)} holds no finished run yet; `orbandit run` adds some.")
     place = Path(path if folder is None else folder).absolute()
     place = place.parent if folder is None else place
-    try:
-        experiment = restored(spec, place)
-        order, expected = [problem.name for problem in experiment.problems], len(experiment)
-    except OrbanditError:  # written by a script, or with modules that are elsewhere: its runs speak for themselves
-        order, expected = [], None
-    runs = _told_apart(runs)
-    named = itertools.groupby(sorted(runs, key=lambda run: run.problem), key=lambda run: run.problem)
-    problems = [_problem_result(name, list(played), place) for name, played in named]
+    order = () if outline is None else outline.problems
+    named = _named(runs, () if outline is None else outline.agents)
+    by_problem = itertools.groupby(sorted(named, key=_problem_name), key=_problem_name)
+    problems = [_problem_result(name, list(played), place) for name, played in by_problem]
     problems.sort(key=lambda result: (order.index(result.name) if result.name in order else len(order), result.name))
     return Summary(
         name=str(spec.get("name") or Path(path).stem),
         path=Path(path),
         problems=tuple(problems),
-        runs=len(runs),
-        rounds=sum(run.horizon for run in runs),
+        n_runs=len(runs),
+        n_rounds=sum(run.horizon for run in runs),
         seconds=sum(run.seconds for run in runs),
         seeds=tuple(sorted({run.seed for run in runs})),
         versions=tuple(sorted({_version(run) for run in runs})),
         spec=spec,
-        expected=expected,
+        n_expected=None if outline is None else outline.n_runs,
     )
 
 
@@ -253,20 +247,34 @@ def _version(run: FinishedRun) -> str:
     return str(run.parameters.get("version", "unknown"))
 
 
-def _told_apart(runs: list[FinishedRun]) -> list[FinishedRun]:
-    """Name an agent by its version or sources, too, where it was played with several: each is an agent of its own."""
-    editions: dict[tuple[str, str], dict[str, set[str]]] = {}
+NamedRun: TypeAlias = tuple[AgentName, FinishedRun]
+
+
+def _problem_name(named: NamedRun) -> str:
+    return named[1].problem
+
+
+def _named(runs: list[FinishedRun], agents: Iterable[AgentName]) -> list[NamedRun]:
+    """Name the agent of each run, by its version or sources, too, where it was played with several.
+
+    Each of these is an agent of its own. One that the experiment does not name, a script's perhaps, is by itself.
+    """
+    known = {name.label: name for name in agents}
+    editions: dict[tuple[str, str], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     for run in runs:
-        seen = editions.setdefault((run.problem, run.agent), {"version": set(), "source": set()})
-        seen["version"].add(_version(run))
-        seen["source"].add(_source(run))
-    told = []
+        versions, sources = editions[run.problem, run.agent]
+        versions.add(_version(run))
+        sources.add(_source(run))
+    named = []
     for run in runs:
-        seen = editions[run.problem, run.agent]
-        words = [_version(run)] if len(seen["version"]) > 1 else []
-        words += [f"source {_source(run)}"] if len(seen["source"]) > 1 else []
-        told.append(replace(run, agent=f"{run.agent} [{', '.join(words)}]") if words else run)
-    return told
+        versions, sources = editions[run.problem, run.agent]
+        words = [_version(run)] if len(versions) > 1 else []
+        words += [f"source {_source(run)}"] if len(sources) > 1 else []
+        edition = f" [{', '.join(words)}]" if words else ""
+        uses_group = bool(run.parameters.get("agent", {}).get("group", True))
+        name = known.get(run.agent, AgentName(run.agent, run.agent, uses_group))
+        named.append((AgentName(name.label + edition, name.family + edition, name.uses_group), run))
+    return named
 
 
 def _source(run: FinishedRun) -> str:
@@ -274,35 +282,36 @@ def _source(run: FinishedRun) -> str:
     return run_key(run.parameters["sources"])[:6] if "sources" in run.parameters else "none"
 
 
-def _problem_result(name: str, runs: list[FinishedRun], folder: Path) -> ProblemResult:
+def _problem_result(name: str, runs: list[NamedRun], folder: Path) -> ProblemResult:
     problem, trouble = None, ""
     try:
-        problem = build("problem", runs[0].parameters["problem"], folder)
+        problem = build("problem", runs[0][1].parameters["problem"], folder)
     except (OrbanditError, LookupError) as error:  # own modules and data files may be elsewhere now
         trouble = str(error)
     horizons = tuple(
-        _horizon_result(horizon, [run for run in runs if run.horizon == horizon])
-        for horizon in sorted({run.horizon for run in runs})
+        _horizon_result(horizon, [(name, run) for name, run in runs if run.horizon == horizon])
+        for horizon in sorted({run.horizon for _, run in runs})
     )
     return ProblemResult(name, problem, trouble, horizons, _slopes(horizons))
 
 
-def _horizon_result(horizon: int, runs: list[FinishedRun]) -> HorizonResult:
-    named = itertools.groupby(sorted(runs, key=lambda run: (run.agent, run.seed)), key=lambda run: run.agent)
-    agents = sorted((_agent_result(label, list(played)) for label, played in named), key=lambda one: one.final.value)
-    pairs = itertools.combinations(agents[:COMPARED], 2)
+def _horizon_result(horizon: int, runs: list[NamedRun]) -> HorizonResult:
+    played: dict[AgentName, list[FinishedRun]] = defaultdict(list)
+    for name, run in sorted(runs, key=lambda named: (named[0].label, named[1].seed)):
+        played[name].append(run)
+    agents = sorted((_agent_result(*item) for item in played.items()), key=lambda one: one.final.value)
+    pairs = itertools.combinations(agents[:MAX_AGENTS_COMPARED], 2)
     return HorizonResult(horizon, tuple(agents), {(a.label, b.label): _compared(a, b) for a, b in pairs})
 
 
-def _agent_result(label: str, runs: list[FinishedRun]) -> AgentResult:
-    uses_group = bool(runs[0].parameters.get("agent", {}).get("group", True))
+def _agent_result(name: AgentName, runs: list[FinishedRun]) -> AgentResult:
     regret = np.array([run.regret for run in runs])
     mean, low, high = band(regret)
     plays = [run.plays for run in runs if len(run.plays)]
     return AgentResult(
-        label=label,
-        family=label if uses_group else label.replace(WITHOUT, "", 1),
-        uses_group=uses_group,
+        label=name.label,
+        family=name.family,
+        uses_group=name.uses_group,
         seeds=tuple(run.seed for run in runs),
         checkpoints=runs[0].checkpoints,
         regret=regret,

@@ -43,7 +43,9 @@ class Ball(Space):
         if not math.isfinite(farthest):
             raise InputError(
                 f"`radius` and `center` must be below 4e307 together, but got radius={self._radius} with a center "
-                f"as far as {np.abs(self._center).max()}; use other units."
+                f"as far as {np.abs(self._center).max()}; use other units.",
+                field="radius",
+                value=radius,
             )
 
     def __repr__(self) -> str:

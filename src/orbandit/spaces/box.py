@@ -46,7 +46,9 @@ class Box(Space):
             i = int(np.argmin(lo < hi))
             raise InputError(
                 f"`low < high` must hold, but got low={lo[i]}, high={hi[i]} in coordinate {i}; "
-                "drop a coordinate that cannot vary."
+                "drop a coordinate that cannot vary.",
+                field="low",
+                value=low,
             )
         with np.errstate(over="ignore"):
             widths = hi - lo

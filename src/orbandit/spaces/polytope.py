@@ -50,14 +50,18 @@ class Polytope(Space):
     def __init__(self, vertices: npt.ArrayLike) -> None:
         points = as_finite(vertices, "vertices")
         if points.ndim != 2 or 0 in points.shape:
-            raise InputError(f"`vertices` must have shape (k, dim), but got shape {points.shape}.")
+            raise InputError(
+                f"`vertices` must have shape (k, dim), but got shape {points.shape}.", field="vertices", value=vertices
+            )
         self._middle = points.mean(axis=0)
         widths = np.linalg.svd(points - self._middle, compute_uv=False)
         rank = int((widths > FLAT * widths.max(initial=0.0)).sum()) if widths.any() else 0
         if rank < points.shape[1]:
             raise InputError(
                 f"`vertices` must span R^{points.shape[1]}, but these {len(points)} points lie in a flat of "
-                f"dimension {rank}; drop the redundant coordinates, or use Simplex for allocations."
+                f"dimension {rank}; drop the redundant coordinates, or use Simplex for allocations.",
+                field="vertices",
+                value=vertices,
             )
         # Everything but the corners is kept relative to the middle, so that far away nothing is rounded off.
         self._normals, self._offsets, corners, self._facets = _hull(points - self._middle)

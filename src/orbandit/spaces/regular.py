@@ -33,7 +33,7 @@ def regular_vertices(name: str) -> Array:
         "icosahedron": lambda: _signed_cycles(GOLDEN, 1.0),
     }
     if not isinstance(name, str) or name not in corners:
-        raise unknown_name("regular polytope", name, [*corners, "polygon-m"])
+        raise unknown_name("regular polytope", name, [*corners, "polygon-m"], field="name")
     return unit_rows(corners[name]())
 
 

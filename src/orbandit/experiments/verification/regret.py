@@ -16,7 +16,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents import HOO, Agent, OrbitTree, UniformMesh, UniformMeshN, Zooming
-from orbandit.experiments.simulate import simulate
+from orbandit.experiments.simulation import simulate
 from orbandit.experiments.verification.lines import Line, Step, Verdict, judged
 from orbandit.groups import Dihedral, Group, SignFlips, Symmetric
 from orbandit.problems import Cone, LowerBoundFamily, Problem

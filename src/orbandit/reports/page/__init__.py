@@ -9,16 +9,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from orbandit._files import in_one_step
 from orbandit.errors import InputError, MissingExtraError
-from orbandit.experiments.one_step import in_one_step
 from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart
 from orbandit.reports.palette import looks
 from orbandit.reports.scenes import SolidScene, scene_of
-from orbandit.reports.statistics import DRAWS, FEW, Interval
-from orbandit.reports.summary import COMPARED, ProblemResult, Summary
+from orbandit.reports.statistics import DRAWS, MIN_RUNS_TO_BOOTSTRAP, Interval
+from orbandit.reports.summary import MAX_AGENTS_COMPARED, ProblemResult, Summary
 from orbandit.reports.words import duration, ends, interval, ranges, size, span
 
-MOST_SOLIDS = 8
+MAX_SOLIDS = 8
 """Turnable pictures on a page; browsers keep no more than about sixteen alive."""
 
 
@@ -53,7 +53,7 @@ def write_page(summary: Summary, path: str | os.PathLike[str]) -> None:
         raise InputError(f"`path` must end in .html, but got {target.name!r}.")
     text = page(summary)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with in_one_step(target, None) as temporary:
+    with in_one_step(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -81,9 +81,9 @@ def page(summary: Summary) -> str:
         sections=sections,
         worth=_worth(summary),
         looks=looks(summary.families),
-        compared=COMPARED,
+        compared=MAX_AGENTS_COMPARED,
         draws=DRAWS,
-        few=FEW,
+        few=MIN_RUNS_TO_BOOTSTRAP,
         spec=json.dumps(summary.spec, indent=2, ensure_ascii=False),
         made_with=f"{version('orbandit')}, Python {platform.python_version()}, plotly {version('plotly')}",
         style=raw(part["page.css"]),
@@ -101,7 +101,7 @@ def _sections(summary: Summary) -> tuple[list[Section], dict[str, Chart]]:
         name = f"problem-{place + 1}"
         scene = scene_of(result.problem) if result.problem is not None else None
         solids += isinstance(scene, SolidScene)
-        if solids > MOST_SOLIDS and isinstance(scene, SolidScene):
+        if solids > MAX_SOLIDS and isinstance(scene, SolidScene):
             scene = None
         charts[f"{name}-linear"] = regret_chart(result.longest, look, log=False)
         charts[f"{name}-log"] = regret_chart(result.longest, look, result.exponent, log=True)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from orbandit._checks import as_count, described, unknown_name
 from orbandit.errors import InputError, OrbanditWarning, RunError, StoreError
@@ -21,23 +21,23 @@ from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
 from orbandit.experiments.players import Outcome
-from orbandit.experiments.simulate import simulate
+from orbandit.experiments.simulation import simulate
 from orbandit.experiments.store import Store, check_new
 from orbandit.experiments.tasks import Task
 
 if TYPE_CHECKING:
     from orbandit.experiments.spec import Experiment
 
-SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
+CHUNK_SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
 """Time of a chunk by engine."""
 
-PLAYS = 100
+N_PLAYS = 100
 """So many points played are kept of each run, for pictures."""
 
-PICTURED = 3
+MAX_PICTURED_DIM = 3
 """Most coordinates of points that a picture can show."""
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """A run whose process was killed so many times is given up."""
 
 Progress = Callable[[FinishedRun], None]
@@ -87,21 +87,93 @@ def run(
     OrbanditWarning
         At once for each run whose process was killed or took too long, and for damaged runs of the store.
     """
-    workers = workers_of(engine, jobs, scheduler)
-    with _opened(experiment, Path(path)) as store:
-        left = _left(experiment, store.done())
-        chunks, many = Chunks(left, SECONDS[engine]), 0
-        losses = _Losses(experiment.timeout)
-        if engine == "dask":
-            played = engines.on_dask(play, chunks, workers, scheduler, experiment.timeout)
+    workers_of(engine, jobs, scheduler)
+    with Resumed(experiment, path) as resumed:
+        return resumed.play(engine=engine, jobs=jobs, scheduler=scheduler, progress=progress)
+
+
+class Resumed:
+    """An experiment and its store, which is checked once, and read only until it is played; use it in a `with` block.
+
+    Parameters
+    ----------
+    experiment, path
+        As `run` takes them; what that refuses is refused.
+
+    Attributes
+    ----------
+    left : list of Task
+        The runs that are still to be played.
+    n_outdated : int
+        How many runs of the store come from other code, data or another version than the experiment has now.
+    """
+
+    def __init__(self, experiment: "Experiment", path: str | os.PathLike[str]) -> None:
+        self._experiment, self._path = experiment, Path(path)
+        self._store: Store | None = None
+        if self._path.exists():
+            self._open()
         else:
-            played = engines.on_processes(play, chunks, min(workers, max(1, len(left))), experiment.timeout)
+            check_new(self._path)
+            self.left, self.n_outdated = list(experiment.tasks()), 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    def _open(self) -> Store:
+        """Open the store of the experiment; that of another is left as it is."""
+        self._store = Store.open(self._path, write=False)
+        try:
+            if self._store.spec != self._experiment.description:
+                raise InputError(
+                    f"{self._path} holds another experiment than {self._experiment.name!r}; choose another file."
+                )
+            done = self._store.done()
+        except BaseException:
+            self._store.close()
+            raise
+        tasks = {run_key(task.parameters): task for task in self._experiment.tasks()}
+        self.left, self.n_outdated = [task for key, task in tasks.items() if key not in done], len(done - tasks.keys())
+        return self._store
+
+    def _to_write(self) -> Store:
+        """Return the store, which is made if there is none, open for writing."""
+        if self._store is None:
+            try:
+                self._store = Store.create(self._path, self._experiment.description, self._experiment.outline)
+            except StoreError:
+                if not self._path.exists():
+                    raise
+                self._store = self._open()  # another process has made it since
+        self._store.begin_writing()
+        return self._store
+
+    def play(
+        self,
+        *,
+        engine: str = "local",
+        jobs: int | None = None,
+        scheduler: str | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Play what is left, as `run` does, and return how many runs were played."""
+        workers, timeout = workers_of(engine, jobs, scheduler), self._experiment.timeout
+        store = self._to_write()
+        chunks, n_played, losses = Chunks(self.left, CHUNK_SECONDS[engine]), 0, _Losses(timeout)
+        if engine == "dask":
+            played = engines.on_dask(play, chunks, workers, scheduler, timeout)
+        else:
+            played = engines.on_processes(play, chunks, min(workers, max(1, len(self.left))), timeout)
         with closing(played):
             for chunk, outcome in played:
                 if outcome.results:
                     chunks.learn(outcome.results, outcome.seconds)
                     store.add_many(outcome.results)
-                    many += len(outcome.results)
+                    n_played += len(outcome.results)
                     for one in outcome.results:
                         if progress is not None:
                             progress(one)
@@ -110,8 +182,8 @@ def run(
                 if len(outcome.results) < len(chunk):
                     lost, *rest = chunk[len(outcome.results) :]
                     chunks.again([*rest, lost] if losses.may_try_again(lost, outcome) else rest)
-    losses.tell()
-    return many
+        losses.tell()
+        return n_played
 
 
 class _Losses:
@@ -129,8 +201,8 @@ class _Losses:
             self._give_up(f"{name}: timed out after {self._timeout:g} s")
             return False
         self._deaths[name] += 1
-        if self._deaths[name] == ATTEMPTS:
-            self._give_up(f"{name}: tried {ATTEMPTS} times, the last time its process {outcome.death}")
+        if self._deaths[name] == MAX_ATTEMPTS:
+            self._give_up(f"{name}: tried {MAX_ATTEMPTS} times, the last time its process {outcome.death}")
             return False
         _warn(f"{name}: its process {outcome.death}; it is played again.")
         return True
@@ -149,65 +221,25 @@ class _Losses:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, OrbanditWarning, stacklevel=4)
+    warnings.warn(text, OrbanditWarning, stacklevel=5)
 
 
 def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
     """Return the number of workers that `run` starts; arguments that it does not take are refused."""
-    if not isinstance(engine, str) or engine not in SECONDS:
-        raise unknown_name("engine", engine, tuple(SECONDS))
+    if not isinstance(engine, str) or engine not in CHUNK_SECONDS:
+        raise unknown_name("engine", engine, tuple(CHUNK_SECONDS))
     if scheduler is not None and (engine != "dask" or jobs is not None):
         raise InputError(f'`scheduler={scheduler!r}` is for engine="dask", and its cluster decides on `jobs`.')
     return (os.cpu_count() or 1) if jobs is None else as_count(jobs, "jobs")
-
-
-def missing(experiment: "Experiment", path: str | os.PathLike[str]) -> list[Task]:
-    """Return the runs of an experiment that are still to be played; a path that `run` refuses is refused."""
-    done: set[str] = set()
-    if Path(path).exists():
-        with Store.open(path, write=False) as store:
-            _check_same(experiment, store)
-            done = store.done()
-    else:
-        check_new(Path(path))
-    return _left(experiment, done)
-
-
-def outdated(experiment: "Experiment", path: str | os.PathLike[str]) -> int:
-    """Return how many runs of a store come from other code, data or another version than the experiment has now."""
-    if not Path(path).exists():
-        return 0
-    with Store.open(path, write=False) as store:
-        return len(store.done() - {run_key(task.parameters) for task in experiment.tasks()})
-
-
-def _left(experiment: "Experiment", done: set[str]) -> list[Task]:
-    return [task for task in experiment.tasks() if run_key(task.parameters) not in done]
-
-
-def _opened(experiment: "Experiment", path: Path) -> Store:
-    if not path.exists():
-        try:
-            return Store.create(path, experiment.description)
-        except (StoreError, FileExistsError):
-            if not path.exists():
-                raise
-            # Another process has made it since.
-    with Store.open(path, write=False) as store:  # which leaves the file of another experiment as it is
-        _check_same(experiment, store)
-    return Store.open(path)
-
-
-def _check_same(experiment: "Experiment", store: Store) -> None:
-    if store.spec != experiment.description:
-        raise InputError(f"{store.path} holds another experiment than {experiment.name!r}; choose another file.")
 
 
 def play(task: Task) -> FinishedRun:
     """Play a task; it is a pure function of it but for the seconds that the run took."""
     try:
         arguments = task.arguments()
-        runs = simulate(**arguments, jobs=1, plays=PLAYS if arguments["problem"].space.dim <= PICTURED else 0)
+        runs = simulate(
+            **arguments, jobs=1, n_plays=N_PLAYS if arguments["problem"].space.dim <= MAX_PICTURED_DIM else 0
+        )
     except (Exception, SystemExit) as error:  # code of the user's own may raise anything
         failure = _failure(task, error)
     else:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
 from orbandit.agents import Agent
-from orbandit.agents.suited import plays_indices
+from orbandit.agents.suited import Maker, plays_indices
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 from orbandit.experiments.compiled import Simulable, Simulation
 from orbandit.problems import Bernoulli, Problem
@@ -32,10 +33,12 @@ CHUNK = 65_536
 MAX_SEEDS = 1_000_000
 """Most runs of one call."""
 
+CALL = "(space, group, *, horizon, lipschitz, reward_range, seed)"
+"""How agents are made."""
+
 PER_DECADE = 20
 """Checkpoints in each factor of ten, unless others are wanted."""
 
-Maker = Callable[[Problem, int, np.random.SeedSequence], Any]
 
 Play = Callable[[range, np.random.Generator, npt.NDArray[np.int64]], tuple[Array, list[Any]]]
 """Plays rounds; returns the means of the points played, and the points of those kept."""
@@ -75,14 +78,14 @@ class Runs:
 
 
 def simulate(
-    agent: type[Agent] | Maker,
+    agent: Maker,
     problem: Problem,
     horizon: int,
     seeds: int | Iterable[int] = 10,
     jobs: int | None = None,
     *,
     use_group: bool = True,
-    plays: int = 0,
+    n_plays: int = 0,
     checkpoints: int | Iterable[int] | None = None,
     **options: Any,
 ) -> Runs:
@@ -90,9 +93,10 @@ def simulate(
 
     Parameters
     ----------
-    agent : class or callable
-        A class of `ob.agents`, given the problem's space, group and Lipschitz constant, or a callable
-        (problem, horizon, seed) -> agent. Any object with `ask` and `tell` is an agent.
+    agent : callable
+        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as `maximize` does: a class of
+        `ob.agents`, a `functools.partial` of one, or a callable that returns any object with `ask` and `tell`. All but
+        the horizon and the seed are the problem's, None for what it does not have: a problem of arms has no space.
     problem : Problem
         What is played.
     horizon : int
@@ -103,14 +107,15 @@ def simulate(
         Number of threads, by default one for each processor, or one if rewards are not Bernoulli: loops that are not
         compiled only get in each other's way. It changes no number but the time.
     use_group : bool
-        False keeps the problem's group from an agent given as a class: what is the symmetry worth?
-    plays : int
+        False keeps the problem's group from the agent, which is then told None: what is the symmetry worth?
+    n_plays : int
         Number of rounds, evenly spaced, whose points are kept; if there are fewer rounds, all are.
     checkpoints : int or sequence of int, optional
         When the regret is read. A number, by default 20: so many rounds in each factor of ten, about evenly spaced in
         their logarithm. A list: these rounds, without those above the horizon. The horizon itself is always one.
     **options
-        Further arguments of a class, or others than the problem's: `lipschitz=None`, say.
+        Further keyword arguments of the call, or others than the problem's: `lipschitz=None`, say. Where several say
+        what an agent is told, options go before the settings of a partial, and these before the problem.
 
     Raises
     ------
@@ -130,14 +135,13 @@ def simulate(
     """
     rounds = as_count(horizon, "horizon")
     if not callable(agent):
-        raise InputTypeError(f"`agent` must be a class or a callable (problem, horizon, seed), but got {shown(agent)}.")
+        raise InputTypeError(
+            f"`agent` must be a class of ob.agents or a callable {CALL} like one, but got {shown(agent)}."
+        )
     if not (hasattr(problem, "mean") and hasattr(problem, "optimum")):
         raise InputTypeError(
             f"`problem` must have a mean and an optimum, as those of ob.problems, but got {shown(problem)}."
         )
-    if not isinstance(agent, type) and (options or not use_group):
-        given = ", ".join([*options, *([] if use_group else ["use_group"])])
-        raise InputError(f"`{given}` is for agents given as a class, but {shown(agent)} makes its own.")
     if isinstance(seeds, Iterable):
         entropies = [as_seed(seed, "seeds") for seed in seeds]
     else:
@@ -147,9 +151,9 @@ def simulate(
     compiled = isinstance(getattr(problem, "noise", None), Bernoulli)
     workers = ((os.cpu_count() or 1) if compiled else 1) if jobs is None else as_count(jobs, "jobs")
     read = _reading_rounds(checkpoints, rounds)
-    kept = evenly_spaced(rounds, as_count(plays, "plays", minimum=0))
+    kept = evenly_spaced(rounds, as_count(n_plays, "n_plays", minimum=0))
 
-    make = _maker(agent, problem, use_group, options)
+    make = _maker(agent, problem, use_group, rounds, options)
     optimum = float(problem.optimum)  # which may take a search to find, and threads would each begin one
 
     def run(entropy: int) -> tuple[Array, Array, float, str]:
@@ -188,25 +192,52 @@ def evenly_spaced(horizon: int, many: int) -> npt.NDArray[np.int64]:
     return ends * step + ends * rest // max(parts, 1)  # ends * horizon // parts, which might overflow
 
 
-def _maker(agent: type[Agent] | Maker, problem: Problem, use_group: bool, options: dict[str, Any]) -> Maker:
-    """Return what makes the agent of each run; a class is told what the problem knows."""
-    if not (isinstance(agent, type) and issubclass(agent, Agent)):
-        return agent
-    kind: Callable[..., Any] = agent
-    if plays_indices(agent):
-        raise InputTypeError(f"{agent.__name__} plays indices; pass a callable (problem, horizon, seed) that makes it.")
-    told = {"group": problem.group if use_group else None, "reward_range": problem.reward_range} | options
-    if "lipschitz" not in told:
-        told["lipschitz"] = problem.lipschitz
+def _maker(
+    agent: Maker, problem: Problem, use_group: bool, horizon: int, options: dict[str, Any]
+) -> Callable[[np.random.SeedSequence], Any]:
+    """Return what makes the agent of each run from its seed."""
+    base: partial[Any] = agent if isinstance(agent, partial) else partial(agent)
+    kind: Any = base.func
+    if isinstance(kind, type) and plays_indices(kind):
+        raise InputTypeError(_how_to_make(kind))
+    if "seed" in options:
+        raise InputError("`seed` is the run's; name the seeds of runs by `seeds`.")
+    settings = {**base.keywords, **options}
+    if "group" in settings and not use_group:
+        raise InputError("`use_group=False` keeps the group from an agent, but `group` gives it one; leave one out.")
+    group = getattr(problem, "group", None) if use_group else None
+    places = (settings.pop("space", getattr(problem, "space", None)), settings.pop("group", group))
+    told = {"horizon": horizon, "reward_range": getattr(problem, "reward_range", None)}
+    if "lipschitz" not in settings:
+        told["lipschitz"] = getattr(problem, "lipschitz", None)  # which may take a search to find
+    call = partial(kind, *base.args, *places)
+    _check_call(agent, call, {"seed": None, **told, **settings})
+    return lambda seed: call(**{"seed": seed, **told, **settings})
 
-    def make(problem: Problem, horizon: int, seed: np.random.SeedSequence) -> Any:
-        return kind(problem.space, horizon=horizon, seed=seed, **told)
 
-    return make
+def _check_call(agent: Maker, call: Callable[..., Any], told: dict[str, Any]) -> None:
+    """Refuse a callable that does not take what agents are told, before anything is played."""
+    try:
+        takes = signature(call)
+    except ValueError:  # one without a signature, in C perhaps: the call itself will tell
+        return
+    try:
+        takes.bind(**told)
+    except TypeError as error:
+        raise InputTypeError(
+            f"`agent` is called as agent{CALL}, but {shown(agent)} has another signature: {error}."
+        ) from error
+
+
+def _how_to_make(kind: type[Any]) -> str:
+    """Return what to say of an agent that has no space: what to pass instead."""
+    needed = [name for name, one in signature(kind).parameters.items() if one.default is one.empty]
+    call = f"{kind.__name__}({', '.join(needed)}, horizon=horizon, seed=seed)"
+    return f"{kind.__name__} plays indices; pass agent=lambda space, group, *, horizon, seed, **told: {call}."
 
 
 def _run(
-    make: Maker,
+    make: Callable[[np.random.SeedSequence], Any],
     problem: Problem,
     optimum: float,
     horizon: int,
@@ -216,7 +247,9 @@ def _run(
 ) -> tuple[Array, Array, float, str]:
     """Return the regret at the checkpoints, the points of the rounds kept, the seconds, and the agent's name."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
-    player = make(problem, horizon, own)
+    player = make(own)
+    if not (hasattr(player, "ask") and hasattr(player, "tell")):
+        raise InputTypeError(f"`agent` must make an object with `ask` and `tell`, but made {shown(player)}.")
     play = _playing_compiled(player, problem) if _is_compiled(player, problem) else partial(_play, player, problem)
     rng = np.random.default_rng(noise)
     play(range(0), rng, kept[:0])  # compiles what is not compiled yet

@@ -38,12 +38,12 @@ def test_an_experiment_is_restored_from_its_description(tmp_path, monkeypatch):
     path.write_text(GOOD + '[[problem]]\nclass = "peaks_of_mine:Mine"\n')
     read = spec.read(path)
     kept = json.loads(json.dumps(read.description))  # as a store keeps it
-    again = spec.restored(kept, tmp_path)
+    again = spec.restore(kept, tmp_path)
     assert again == read
     assert [task.parameters for task in again.tasks()] == [task.parameters for task in read.tasks()]
     nameless = {key: value for key, value in kept.items() if key != "name"}
-    assert spec.restored(nameless, tmp_path).name == "experiment"
-    assert spec.restored(nameless, tmp_path, "cube").name == "cube"
+    assert spec.restore(nameless, tmp_path).name == "experiment"
+    assert spec.restore(nameless, tmp_path, "cube").name == "cube"
 
 
 def test_a_description_with_mistakes_is_refused_without_lines(tmp_path):
@@ -51,7 +51,7 @@ def test_a_description_with_mistakes_is_refused_without_lines(tmp_path):
     description["problem"][0]["peek"] = description["problem"][0].pop("peak")
     description["horizons"] = [0]
     with pytest.raises(SpecError) as caught:
-        spec.restored(description, tmp_path)
+        spec.restore(description, tmp_path)
     assert [one.path for one in caught.value.mistakes] == [("horizons", 0), ("problem", 0, "peek"), ("problem", 0)]
     assert "line" not in str(caught.value)
     assert str(caught.value).startswith("`horizons[0]` must be greater than or equal to 1, but got 0.\nunknown key")

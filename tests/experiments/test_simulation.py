@@ -1,5 +1,6 @@
 """simulate: regret by hand, the same whatever the threads, and agents from elsewhere."""
 
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
-from orbandit.experiments.simulate import CHUNK, evenly_spaced, log_spaced
+from orbandit.experiments.simulation import CHUNK, evenly_spaced, log_spaced
 
 SPACE, GROUP = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
 CONE = ob.problems.Cone(SPACE, GROUP, peak=[0.9, 0.3])
@@ -68,11 +69,11 @@ def asked(kind, horizon, seed):
 def test_plays_are_those_of_asking_and_telling(kind, chunk, monkeypatch):
     horizon = 500
     expected = np.array([asked(kind, horizon, seed) for seed in (3, 8)])
-    monkeypatch.setattr(import_module("orbandit.experiments.simulate"), "CHUNK", chunk)
+    monkeypatch.setattr(import_module("orbandit.experiments.simulation"), "CHUNK", chunk)
     plain = ob.simulate(kind, CONE, horizon, seeds=[3, 8])
     assert plain.plays.shape == (2, 0, 2)
     for many in (1, 7, 333, horizon, horizon + 1, 10**15):
-        runs = ob.simulate(kind, CONE, horizon, seeds=[3, 8], plays=many)
+        runs = ob.simulate(kind, CONE, horizon, seeds=[3, 8], n_plays=many)
         rounds = [i * horizon // min(many, horizon) for i in range(1, min(many, horizon) + 1)]
         np.testing.assert_array_equal(runs.plays, expected[:, np.array(rounds) - 1])
         np.testing.assert_array_equal(runs.regret, plain.regret)
@@ -103,13 +104,14 @@ class AtRandom:
 def test_agents_from_elsewhere_ask_and_tell():
     made = []
 
-    def make(problem, horizon, seed):
-        assert problem is CONE
-        assert horizon == 400
+    def make(space, group, *, horizon, lipschitz, reward_range, seed):
+        assert space is SPACE
+        assert group is GROUP
+        assert (horizon, lipschitz, reward_range) == (400, CONE.lipschitz, (0.0, 1.0))
         made.append(AtRandom(seed))
         return made[-1]
 
-    runs = ob.simulate(make, CONE, 400, seeds=3, jobs=1, plays=100)
+    runs = ob.simulate(make, CONE, 400, seeds=3, jobs=1, n_plays=100)
     assert runs.regret.shape == (3, len(runs.checkpoints))
     for agent, regret, plays in zip(made, runs.regret, runs.plays, strict=True):
         assert len(agent.told) == 400
@@ -146,11 +148,12 @@ def test_arms_by_index_run_on_any_means():
         def mean(self, arms):
             return np.array([0.2, 0.8, 0.5, 0.5])[arms]
 
-    def make(problem, horizon, seed):
+    def make(space, group, *, horizon, lipschitz, reward_range, seed):
+        assert space is group is lipschitz is reward_range is None
         return ob.agents.UCB1(4, horizon=horizon, seed=seed)
 
     assert ob.simulate(make, Machines(), 20_000, seeds=2).plays.shape == (2, 0, 1)
-    runs = ob.simulate(make, Machines(), 20_000, seeds=2, plays=50)
+    runs = ob.simulate(make, Machines(), 20_000, seeds=2, n_plays=50)
     assert runs.plays.shape == (2, 50, 1)
     assert (runs.plays[:, -20:] == 1).mean() > 0.8
     assert runs.regret[:, -1].max() < 0.1 * 20_000 * 0.3
@@ -175,41 +178,86 @@ def test_bad_input_is_refused():
         {"seeds": []},
         {"seeds": [-1]},
         {"jobs": 0},
-        {"plays": -1},
-        {"plays": 2.5},
+        {"n_plays": -1},
+        {"n_plays": 2.5},
     ):
         with pytest.raises((InputError, InputTypeError)):
             ob.simulate(**{"agent": ob.agents.UniformMesh, "problem": CONE, "horizon": 10, **arguments})
     with pytest.raises(InputTypeError, match="agent"):
         ob.simulate("UniformMesh", CONE, 10)
-    with pytest.raises(InputError, match="use_group"):
-        ob.simulate(lambda p, n, s: ob.agents.UniformMesh(SPACE, horizon=n, seed=s), CONE, 10, use_group=False)
+    with pytest.raises(InputError, match=r"`seed` is the run's; name the seeds of runs by `seeds`"):
+        ob.simulate(ob.agents.UniformMesh, CONE, 10, seed=3)
+    with pytest.raises(InputTypeError, match=r"must make an object with `ask` and `tell`, but made None"):
+        ob.simulate(lambda space, group, **told: None, CONE, 10)
 
 
-def test_an_agent_may_be_kept_from_the_group():
-    def without(problem, horizon, seed):
-        return ob.agents.OrbitTree(problem.space, horizon=horizon, lipschitz=problem.lipschitz, seed=seed)
+def tree(space, group, **told):
+    """A callable like a class."""
+    return ob.agents.OrbitTree(space, group, **told)
 
-    blind = ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2, use_group=False)
+
+@pytest.mark.parametrize("agent", [ob.agents.OrbitTree, partial(ob.agents.OrbitTree), tree, partial(tree)])
+def test_an_agent_may_be_kept_from_the_group(agent):
+    def without(space, group, *, horizon, lipschitz, reward_range, seed):
+        return ob.agents.OrbitTree(space, horizon=horizon, lipschitz=lipschitz, seed=seed)
+
+    blind = ob.simulate(agent, CONE, 1000, seeds=2, use_group=False)
     np.testing.assert_array_equal(blind.regret, ob.simulate(without, CONE, 1000, seeds=2).regret)
-    assert (blind.regret != ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2).regret).any()
+    np.testing.assert_array_equal(blind.regret, ob.simulate(partial(agent, group=None), CONE, 1000, seeds=2).regret)
+    np.testing.assert_array_equal(blind.regret, ob.simulate(agent, CONE, 1000, seeds=2, group=None).regret)
+    assert (blind.regret != ob.simulate(agent, CONE, 1000, seeds=2).regret).any()
+    for clash in ({"agent": agent, "group": GROUP}, {"agent": partial(agent, group=GROUP)}):
+        with pytest.raises(InputError, match=r"`use_group=False` keeps the group .* leave one out"):
+            ob.simulate(**clash, problem=CONE, horizon=10, use_group=False)
 
 
-def test_options_are_passed_on_to_a_class():
-    def learning(problem, horizon, seed):
-        return ob.agents.OrbitTree(problem.space, problem.group, horizon=horizon, lipschitz=None, seed=seed)
+@pytest.mark.parametrize("agent", [ob.agents.OrbitTree, tree])
+def test_options_go_before_a_partial_and_that_before_the_problem(agent):
+    def told(lipschitz):
+        def make(space, group, *, horizon, seed, **rest):
+            return ob.agents.OrbitTree(space, group, horizon=horizon, lipschitz=lipschitz, seed=seed)
 
-    learnt = ob.simulate(ob.agents.OrbitTree, CONE, 1000, seeds=2, lipschitz=None)
-    np.testing.assert_array_equal(learnt.regret, ob.simulate(learning, CONE, 1000, seeds=2).regret)
-    with pytest.raises(InputError, match="lipschitz"):
-        ob.simulate(learning, CONE, 1000, seeds=2, lipschitz=None)
+        return ob.simulate(make, CONE, 1000, seeds=2).regret
+
+    by_problem = ob.simulate(agent, CONE, 1000, seeds=2)
+    by_partial = ob.simulate(partial(agent, lipschitz=3.0), CONE, 1000, seeds=2)
+    by_option = ob.simulate(partial(agent, lipschitz=3.0), CONE, 1000, seeds=2, lipschitz=None)
+    np.testing.assert_array_equal(by_problem.regret, told(CONE.lipschitz))
+    np.testing.assert_array_equal(by_partial.regret, told(3.0))
+    np.testing.assert_array_equal(by_option.regret, told(None))
+    assert (by_partial.regret != by_problem.regret).any()
+    assert (by_option.regret != by_problem.regret).any()
+
+
+def test_an_agent_is_made_alike_for_a_simulation_and_for_a_search():
+    calls = []
+
+    def make(space, group, **told):
+        calls.append((space, group, sorted(told)))
+        return ob.agents.UniformMesh(space, group, **told)
+
+    ob.simulate(make, CONE, 20, seeds=1)
+    ob.maximize(lambda point: float(CONE.mean(point)), SPACE, GROUP, budget=20, lipschitz=1.0, agent=make, seed=0)
+    assert {tuple(names) for *_, names in calls} == {("horizon", "lipschitz", "reward_range", "seed")}
+    assert all(space is SPACE and group is GROUP for space, group, _ in calls)
+
+
+def test_a_callable_of_another_signature_is_refused_before_anything_is_played():
+    def old(problem, horizon, seed):
+        return ob.agents.UniformMesh(problem.space, horizon=horizon, seed=seed)
+
+    words = r"called as agent\(space, group, \*, horizon, lipschitz, reward_range, seed\), but .*old"
+    with pytest.raises(InputTypeError, match=words):
+        ob.simulate(old, CONE, 100, seeds=1)
+    with pytest.raises(InputTypeError, match="unexpected keyword argument 'delat'"):
+        ob.simulate(ob.agents.UniformMesh, CONE, 100, seeds=1, delat=0.1)
 
 
 def test_one_agent_may_play_two_problems():
     agent = ob.agents.UniformMesh(SPACE, GROUP, horizon=4000, seed=0)
     low = ob.problems.Cone(SPACE, GROUP, peak=[0.2, 0.6], height=0.3)
     for problem in (CONE, low, CONE):
-        runs = ob.simulate(lambda p, n, s: agent, problem, 1000, seeds=1)
+        runs = ob.simulate(lambda space, group, **told: agent, problem, 1000, seeds=1)
         assert (runs.regret >= -1e-9).all()
         assert runs.regret[0, -1] <= 1000 * problem.optimum
 
@@ -229,16 +277,34 @@ def test_wrong_means_and_ranges_are_refused():
         with pytest.raises(InputError, match="mean"):
             ob.simulate(ob.agents.UniformMesh, Wrong(means), 100, seeds=1)
 
-    def narrow(problem, horizon, seed):
-        return ob.agents.UniformMesh(SPACE, horizon=horizon, seed=seed, reward_range=(0.2, 0.8))
-
     with pytest.raises(InputError, match="reward"):
-        ob.simulate(narrow, CONE, 100, seeds=1)
-    with pytest.raises(InputTypeError, match="UCB1 plays indices"):
-        ob.simulate(ob.agents.UCB1, CONE, 100)
+        ob.simulate(ob.agents.UniformMesh, CONE, 100, seeds=1, reward_range=(0.2, 0.8))
     with pytest.raises(InputTypeError, match="problem"):
         ob.simulate(ob.agents.UniformMesh, "cone", 100)
     assert len(ob.simulate(ob.agents.UniformMesh, CONE, 100, seeds=np.arange(3)).regret) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (ob.agents.UCB1, {"n_arms": 4}),
+        (ob.agents.OrbitUCB1, {"n_arms": 4, "generators": [[1, 0, 2, 3]]}),
+        (ob.agents.UCBN, {"graph": ([0, 1, 2, 3, 4], [0, 1, 2, 3])}),
+    ],
+)
+def test_agents_that_play_indices_show_the_callable_to_write(kind, given):
+    class Machines:
+        optimum, noise = 0.8, ob.problems.Bernoulli()
+
+        def mean(self, arms):
+            return np.array([0.5, 0.5, 0.8, 0.2])[arms]
+
+    for agent in (kind, partial(kind, **given)):
+        with pytest.raises(InputTypeError, match=f"{kind.__name__} plays indices; pass agent=lambda space") as caught:
+            ob.simulate(agent, Machines(), 100)
+    code = str(caught.value).partition("agent=")[2].removesuffix(".")
+    make = eval(code, {kind.__name__: kind, **given})
+    assert ob.simulate(make, Machines(), 100, seeds=1).name == kind.__name__
 
 
 def test_more_runs_than_fit_are_refused():
@@ -278,17 +344,17 @@ class Scripted:
 def test_an_agent_from_elsewhere_may_not_leave_the_space(point, kind, words):
     agent = Scripted([0.1, 0.9], [1.0, 0.0], point)
     with pytest.raises(kind, match=words):
-        ob.simulate(lambda p, n, s: agent, CONE, 100, seeds=1)
+        ob.simulate(lambda space, group, **told: agent, CONE, 100, seeds=1)
     assert agent.told == 2  # a refused point is not measured
     edge = Scripted(*[[1.0 + 1e-12, -1e-12]] * 3)  # a rounding error
-    assert ob.simulate(lambda p, n, s: edge, CONE, 100, seeds=1).regret[0, -1] >= 0
+    assert ob.simulate(lambda space, group, **told: edge, CONE, 100, seeds=1).regret[0, -1] >= 0
 
 
 def test_the_round_is_counted_over_chunks(monkeypatch):
-    monkeypatch.setattr(import_module("orbandit.experiments.simulate"), "CHUNK", 10)
+    monkeypatch.setattr(import_module("orbandit.experiments.simulation"), "CHUNK", 10)
     agent = Scripted(*[[0.5, 0.5]] * 1233, [2.0, 2.0])
     with pytest.raises(InputError, match=r"in round 1,234;"):
-        ob.simulate(lambda p, n, s: agent, CONE, 2000, seeds=1)
+        ob.simulate(lambda space, group, **told: agent, CONE, 2000, seeds=1)
 
 
 @pytest.mark.parametrize("kind", [ob.agents.UniformMesh, ob.agents.HOO, ob.agents.OrbitTree])
@@ -299,7 +365,7 @@ def test_an_agent_of_another_space_may_not_leave_that_of_the_problem(kind, noise
     def make(high):
         space = ob.spaces.Box(0.0, high, dim=2)
         told = {"lipschitz": cone.lipschitz, "reward_range": cone.reward_range}
-        return lambda p, n, s: kind(space, horizon=n, seed=s, **told)
+        return lambda _, group, *, horizon, seed, **rest: kind(space, horizon=horizon, seed=seed, **told)
 
     with pytest.raises(InputError, match=rf"must play in Box.*, but {kind.__name__} "):
         ob.simulate(make(3.0), cone, 200, seeds=1)
@@ -323,6 +389,8 @@ def test_arms_by_index_are_held_to_their_range(arm, counted):
         Machines.n_arms = 4
 
     with pytest.raises((InputError, InputTypeError), match=f"Scripted asked for {arm!r} in round 2"):
-        ob.simulate(lambda p, n, s: Scripted(0, arm), Machines(), 5, seeds=1)
-    fine = ob.simulate(lambda p, n, s: Scripted(0, 1, np.int64(2), 3), Machines(), 4, seeds=1, checkpoints=[4])
+        ob.simulate(lambda space, group, **told: Scripted(0, arm), Machines(), 5, seeds=1)
+    fine = ob.simulate(
+        lambda space, group, **told: Scripted(0, 1, np.int64(2), 3), Machines(), 4, seeds=1, checkpoints=[4]
+    )
     np.testing.assert_allclose(fine.regret, [[1.2]])

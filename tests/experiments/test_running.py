@@ -14,9 +14,10 @@ from distributed import Client, LocalCluster
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, StoreError
-from orbandit.experiments.run import PICTURED, PLAYS, SECONDS, missing, run
+from orbandit.experiments.running import CHUNK_SECONDS, MAX_PICTURED_DIM, N_PLAYS, run
 from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
+from store_cases import missing
 
 FILE = """
 name = "disk"
@@ -73,18 +74,18 @@ def test_all_runs_are_played_once_and_as_simulate_plays_them(file, tmp_path):
     with Store.open(path, write=False) as store:
         stored = {(one.agent, one.horizon, one.seed): one for one in store.runs()}
     cone = experiment.build_problem("Cone")
-    runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False, plays=PLAYS)
+    runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False, n_plays=N_PLAYS)
     np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].regret, runs.regret[0])
     np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].plays, runs.plays[0])
-    assert {one.plays.shape for one in stored.values()} == {(PLAYS, 2)}
+    assert {one.plays.shape for one in stored.values()} == {(N_PLAYS, 2)}
 
 
 def test_points_are_kept_where_they_can_be_pictured(file, tmp_path):
-    file.write_text(SPACE.format(dim=PICTURED, peak=[0.1] * PICTURED))
+    file.write_text(SPACE.format(dim=MAX_PICTURED_DIM, peak=[0.1] * MAX_PICTURED_DIM))
     run(read(file), tmp_path / "few.db", jobs=1)
-    file.write_text(SPACE.format(dim=PICTURED + 1, peak=[0.1] * (PICTURED + 1)))
+    file.write_text(SPACE.format(dim=MAX_PICTURED_DIM + 1, peak=[0.1] * (MAX_PICTURED_DIM + 1)))
     run(read(file), tmp_path / "many.db", jobs=1)
-    for name, shape in (("few", (50, PICTURED)), ("many", (0, PICTURED + 1))):
+    for name, shape in (("few", (50, MAX_PICTURED_DIM)), ("many", (0, MAX_PICTURED_DIM + 1))):
         with Store.open(tmp_path / f"{name}.db", write=False) as store:
             (one,) = store.runs()
         assert one.plays.shape == shape
@@ -235,7 +236,7 @@ SLOW = FILE.replace("[200, 1_000]", "[40_000]").replace("seeds = 4", "seeds = 5"
     "ignore"
 )  # the cluster's own, about ports and unclosed sockets of the worker that was killed
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same(file, tmp_path, monkeypatch):
-    monkeypatch.setitem(SECONDS, "dask", 0.0)  # a chunk for each run
+    monkeypatch.setitem(CHUNK_SECONDS, "dask", 0.0)  # a chunk for each run
     file.write_text(SLOW)
     experiment = read(file)
     run(experiment, tmp_path / "local.db", jobs=2)

@@ -1,0 +1,188 @@
+"""Outlines: names and counts of an experiment from its description alone, kept by its store, and stores of 0.1.0."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import orbandit as ob
+from orbandit.cli import main
+from orbandit.experiments import spec, store
+from orbandit.experiments.outline import AgentName, Outline
+from orbandit.experiments.running import Resumed, run
+from orbandit.experiments.store import Store
+from orbandit.reports.summary import summarise
+
+SAVED = Path(__file__).parent / "saved" / "begun-0.1.0.db"
+"""Begun by 0.1.0: 44 of 48 runs, without an outline."""
+
+FILE = """
+horizons = [20, 40]
+seeds = [3, 5]
+[[problem]]
+class = "Cone"
+space = { class = "Ball", dim = 2 }
+group = { class = "Dihedral", m = 5 }
+peak = [0.3, 0.4]
+[[problem]]
+class = "Cone"
+space = { class = "Ball", dim = 2 }
+peak = [0.2, 0.4]
+[[problem]]
+name = "a disk"
+class = "Cone"
+space = { class = "Ball", dim = 2 }
+peak = [0.1, 0.4]
+[[agent]]
+name = "tree"
+class = "OrbitTree"
+lipschitz = 1.0
+group = [true, false]
+[[agent]]
+name = "tree"
+class = "OrbitTree"
+lipschitz = 2.0
+group = [true, false]
+[[agent]]
+class = "UniformMesh"
+delta = [0.5, 0.7]
+group = false
+"""
+
+NAMES = (
+    AgentName("tree", "tree", True),
+    AgentName("tree without group", "tree", False),
+    AgentName("tree 2", "tree 2", True),
+    AgentName("tree without group 2", "tree 2", False),
+    AgentName("UniformMesh(delta=0.5) without group", "UniformMesh(delta=0.5)", False),
+    AgentName("UniformMesh(delta=0.7) without group", "UniformMesh(delta=0.7)", False),
+)
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    path = tmp_path / "three.toml"
+    path.write_text(FILE)
+    return spec.read(path)
+
+
+@pytest.fixture
+def begun(tmp_path):
+    return shutil.copy(SAVED, tmp_path / "begun.db")
+
+
+@pytest.fixture
+def no_agents(monkeypatch):
+    """Let no agent of this package be built."""
+
+    def refuse(self, *args, **kwargs):
+        raise AssertionError(f"{type(self).__name__} was built")
+
+    for name in ob.agents.__all__:
+        monkeypatch.setattr(getattr(ob.agents, name), "__init__", refuse)
+
+
+def test_an_outline_needs_the_description_only(experiment, no_agents):
+    expected = Outline(("Cone", "Cone 2", "a disk"), NAMES, 3 * 6 * 2 * 2)
+    assert experiment.outline == expected
+    assert Outline.of(experiment.description) == expected
+    assert Outline.from_text(expected.as_text()) == expected
+
+
+@pytest.mark.parametrize("other", [{}, {"name": "mine"}, {"horizons": [3]}, {"agent": 3, "problem": "x"}])
+def test_what_describes_no_experiment_has_no_outline(experiment, other):
+    assert Outline.of(other) is None
+    huge = {"class": "HOO", **{f"a{i}": [1, 2] for i in range(10)}}
+    assert Outline.of({**experiment.description, "agent": [huge]}) is None
+
+
+def test_a_store_keeps_the_names_that_its_runs_have(experiment, tmp_path, monkeypatch):
+    path = tmp_path / "kept.db"
+    assert run(experiment, path, jobs=1) == 72
+    monkeypatch.setattr("orbandit.experiments.outline.WITHOUT_GROUP", " (blind)")  # as another version may have it
+    assert Outline.of(experiment.description) != experiment.outline
+    with Store.open(path, write=False) as kept:
+        assert kept.outline == experiment.outline
+    summary = summarise(path)
+    assert summary.n_expected == 72
+    assert [result.name for result in summary.problems] == ["Cone", "Cone 2", "a disk"]
+    for result in summary.problems:
+        for horizon in result.horizons:
+            assert {(one.label, one.family, one.uses_group) for one in horizon.agents} == set(NAMES)
+            assert {row.family for row in horizon.worth()} == {"tree", "tree 2"}
+
+
+def test_a_page_is_written_where_no_agent_can_be_built(experiment, tmp_path, begun, no_agents):
+    with Store.create(tmp_path / "new.db", experiment.description, experiment.outline) as new, Store.open(begun) as old:
+        runs = list(old.runs())
+        new.add_many(runs)
+    for path in (tmp_path / "new.db", begun):
+        assert ob.reports.report(path).n_runs == len(runs)
+        assert path.with_suffix(".html").stat().st_size > 10_000
+
+
+def test_a_page_does_without_the_module_of_an_agent(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "agents_soon_gone.py").write_text("from orbandit.agents import OrbitTree as Mine\n")
+    file = tmp_path / "mine.toml"
+    file.write_text(FILE.replace('"OrbitTree"', '"agents_soon_gone:Mine"'))
+    experiment = spec.read(file)
+    run(experiment, tmp_path / "mine.db", jobs=1)
+    (tmp_path / "agents_soon_gone.py").unlink()
+    monkeypatch.delitem(__import__("sys").modules, "agents_soon_gone")
+    summary = summarise(tmp_path / "mine.db")
+    assert summary.n_expected == summary.n_runs == 72
+    assert summary.problems[0].longest.agents[0].family in {name.family for name in NAMES}
+
+
+def test_a_store_of_0_1_0_is_reported_as_it_was(begun):
+    summary = summarise(begun)
+    assert (summary.n_runs, summary.n_expected, summary.versions) == (44, 48, ("0.1.0",))
+    assert [result.name for result in summary.problems] == ["square", "Ackley"]
+    assert summary.families == ("UniformMesh(delta=0.3)", "UniformMesh(delta=0.5)", "tree")
+    told = [(one.label, one.family, one.uses_group) for one in summary.problems[0].longest.agents]
+    assert told == [
+        ("tree", "tree", True),
+        ("tree without group", "tree", False),
+        ("UniformMesh(delta=0.5) without group", "UniformMesh(delta=0.5)", False),
+        ("UniformMesh(delta=0.5)", "UniformMesh(delta=0.5)", True),
+        ("UniformMesh(delta=0.3) without group", "UniformMesh(delta=0.3)", False),
+        ("UniformMesh(delta=0.3)", "UniformMesh(delta=0.3)", True),
+    ]
+    finals = [one.final.value for one in summary.problems[0].longest.agents]
+    assert finals == pytest.approx([9.4834, 9.8127, 11.7090, 11.7284, 12.4060, 13.7055], abs=1e-4)
+
+
+def test_a_store_of_0_1_0_is_gone_on_with(begun, tmp_path, monkeypatch):
+    monkeypatch.setattr(spec, "version", lambda name: "0.1.0")  # whose runs are those of that version
+    with Store.open(begun, write=False) as kept:
+        experiment = spec.restore(kept.spec, tmp_path)
+    assert run(experiment, begun, jobs=1) == 4
+    assert summarise(begun).n_runs == 48
+
+
+def test_a_resume_checks_the_store_once(experiment, tmp_path, monkeypatch):
+    path, checks = tmp_path / "results.db", []
+
+    def interrupt(one):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(experiment, path, jobs=1, progress=interrupt)
+    found = store._found
+    monkeypatch.setattr(store, "_found", lambda *given: checks.append(given) or found(*given))
+    assert main(["run", str(tmp_path / "three.toml"), "--out", str(path), "--jobs", "1"]) == 0
+    assert len(checks) == 1
+    assert run(experiment, path, jobs=1) == 0
+    assert main(["run", str(tmp_path / "three.toml"), "--out", str(path), "--dry-run"]) == 0
+    assert len(checks) == 3
+
+
+def test_what_is_resumed_is_only_read_until_it_is_played(begun, tmp_path, monkeypatch):
+    monkeypatch.setattr(spec, "version", lambda name: "another")
+    before = begun.read_bytes()
+    with Store.open(begun, write=False) as kept:
+        experiment = spec.restore(kept.spec, tmp_path)
+    with Resumed(experiment, begun) as resumed:
+        assert (len(resumed.left), resumed.n_outdated) == (48, 44)
+    assert begun.read_bytes() == before

@@ -252,7 +252,7 @@ class OrbitGP(SpatialAgent):
         if not self._asked:
             return self._model
         if self._fantasy is None:
-            self._fantasy = self._model.copy()
+            self._fantasy = self._model.branch()
             for key in self._pending_keys():
                 self._pretend(self._units.enter(point_of(key)))
         return self._fantasy

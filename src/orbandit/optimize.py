@@ -1,8 +1,6 @@
 """maximize and minimize: one call for a function to measure, with an agent inside.
 
-The range of the rewards is learnt. The first points are spread over the space before any reward is told; then the agent
-works with the range seen so far and some room. A value outside makes the range wider, and the agent starts
-again with all measurements told. Nothing that was measured is refused or lost.
+The range of the values is learnt (see `driver`). Nothing that was measured is refused or lost.
 """
 
 import sys
@@ -12,22 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, as_finite, as_points, as_positive, described, shown
-from orbandit.agents import Agent
+from orbandit._checks import Array, as_count, as_finite, as_points, described, shown
 from orbandit.agents.base import Seed, as_number, as_stream
-from orbandit.agents.suited import Maker, learns_slopes, suited
+from orbandit.agents.suited import Maker
+from orbandit.driver import Driver, Outcome
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
-from orbandit.groups.base import check_fit
-from orbandit.groups.units import Units
 from orbandit.history import History as History
 from orbandit.spaces import Space
-
-SPREAD = 16
-"""Measurements made before the range of rewards is guessed."""
-
-ROOM = 0.25
-"""The range reaches this fraction of what was seen beyond it on either side."""
 
 Measure = Callable[[Array], float]
 
@@ -161,124 +151,58 @@ def _optimize(
     """Maximize sign * measure."""
     if not callable(measure):
         raise InputTypeError(f"`measure` must be a function of a point, but got {shown(measure)}.")
-    search = _Search(sign, space, group, as_count(budget, "budget"), lipschitz, agent, history, seed)
+    budget, before = as_count(budget, "budget"), _checked(history, space)
+    driver = Driver(
+        space,
+        group,
+        agent,
+        sign=sign,
+        horizon=budget + len(before),
+        lipschitz=lipschitz,
+        seed=int(as_stream(seed).integers(2**63)),
+    )
+    driver.learn(before, at_once=True)
     interrupted = False
-    with _bar(progress, search.budget) as advance:
+    with _bar(progress, budget) as advance:
         try:
-            for _ in range(search.budget):
-                advance(search.step(measure))
+            for _ in range(budget):
+                advance(_step(driver, measure))
         except KeyboardInterrupt:
-            if not search.measured:
+            if driver.is_blank:
                 raise
             interrupted = True
-    return search.best(interrupted)
+    point = driver.recommend()
+    return Best(point, driver.estimate(point), driver.history(), interrupted)
 
 
-class _Search:
-    """The state of a search: the agent, and all that was measured, in the caller's units."""
-
-    def __init__(
-        self,
-        sign: float,
-        space: Space,
-        group: Group | None,
-        budget: int,
-        lipschitz: float | None,
-        agent: Maker | None,
-        history: History | None,
-        seed: Seed,
-    ) -> None:
-        check_fit(space, group)
-        if agent is not None and not callable(agent):
-            raise InputTypeError(
-                f"`agent` must be a class of ob.agents or a callable like one, but got {shown(agent)}."
-            )
-        self._sign, self._space, self.budget = sign, space, budget
-        self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
-        self._seed = int(as_stream(seed).integers(2**63))  # the same priorities whenever an agent starts again
-        self.measured = _checked(history, space)
-        self._horizon = budget + len(self.measured)
-        self._maker = agent or suited(self._horizon, space, group)
-        is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
-        self._units = Units(space, group) if is_scaled else Units.same(space, group)
-        self._places = [self._units.enter(point) for point, _ in self.measured]  # as the agent knows them
-        self._low, self._high, self._unit = 0.0, 1.0, 1.0
-        self._agent = self._make()
-        self._told = -1  # how much of what was measured the agent knows; none, until a range can be guessed
-
-    def step(self, measure: Measure) -> float:
-        """Ask, measure, tell; return the value."""
-        try:
-            if self._told < len(self.measured) and len(self.measured) >= SPREAD:
-                self._restart()
-            place = self._agent.ask()
-            point = self._units.leave(place)
-        except Exception as error:
-            raise self._failure("choosing a point", None, error) from error
-        try:
-            value = as_number(measure(point.copy()), "the value of `measure`")
-            if not np.isfinite(value):
-                raise ValueError(f"`measure` must return a finite number, but returned {value}")
-        except Exception as error:
-            raise self._failure(f"measuring {shown(point)}", point, error) from error
-        self.measured.append((point, value))
-        self._places.append(place)
-        gain = self._sign * value * self._unit
-        if self._told == len(self.measured) - 1 and self._low <= gain <= self._high:
-            self._agent.tell(place, gain)
-            self._told += 1
-        return value
-
-    def history(self) -> History:
-        """Return what was measured so far."""
-        points = np.array([point for point, _ in self.measured]).reshape(-1, self._space.dim)
-        return History(points, np.array([value for _, value in self.measured]))
-
-    def best(self, interrupted: bool) -> Best:
-        """Return the recommendation."""
-        if self._told < len(self.measured):
-            self._restart()
-        place = self._agent.recommend()
-        value = self._sign * self._agent.estimate(place) / self._unit
-        return Best(self._units.leave(place), value, self.history(), interrupted)
-
-    def _failure(self, what: str, point: Array | None, error: Exception) -> MeasurementError:
-        return MeasurementError(
-            f"{what} failed after {len(self.measured)} measurements ({described(error)}); they are in "
-            "`history` of this error, and can be passed on as `history`.",
-            point,
-            self.history(),
-        )
-
-    def _restart(self) -> None:
-        """Start an agent with the range seen so far, and tell it everything."""
-        gains = self._sign * np.array([value for _, value in self.measured])
-        self._unit = 1e-20 if np.abs(gains).max() > 1e300 else 1.0  # so that differences are finite
-        gains = gains * self._unit
-        low, high = float(gains.min()), float(gains.max())
-        room = ROOM * (high - low) if high > low else max(1.0, abs(high))
-        self._low, self._high = low - room, high + room
-        agent = self._make()
-        agent.tell_batch(self._places, gains)
-        self._agent, self._told = agent, len(self.measured)
-
-    def _make(self) -> Agent:
-        span = self._high - self._low
-        lipschitz = None if self._lipschitz is None else self._lipschitz * self._unit
-        if lipschitz is None and not learns_slopes(self._maker):
-            lipschitz = 2 * span / self._units.space.diameter
-        return self._maker(
-            self._units.space,
-            self._units.group,
-            horizon=self._horizon,
-            lipschitz=lipschitz,
-            reward_range=(self._low, self._high),
-            seed=self._seed,
-        )
+def _step(driver: Driver, measure: Measure) -> float:
+    """Ask, measure, tell; return the value."""
+    try:
+        point = driver.ask()
+    except Exception as error:
+        raise _failure(driver, "choosing a point", None, error) from error
+    try:
+        value = as_number(measure(point.copy()), "the value of `measure`")
+        if not np.isfinite(value):
+            raise ValueError(f"`measure` must return a finite number, but returned {value}")
+    except Exception as error:
+        raise _failure(driver, f"measuring {shown(point)}", point, error) from error
+    driver.learn([Outcome(point, value)])
+    return value
 
 
-def _checked(history: History | None, space: Space) -> list[tuple[Array, float]]:
-    """Return the points and values of a history, which must fit the space."""
+def _failure(driver: Driver, what: str, point: Array | None, error: Exception) -> MeasurementError:
+    history = driver.history()
+    return MeasurementError(
+        f"{what} failed after {len(history)} measurements ({described(error)}); they are in "
+        "`history` of this error, and can be passed on as `history`.",
+        point,
+        history,
+    )
+
+
+def _checked(history: History | None, space: Space) -> list[Outcome]:
+    """Return the outcomes of a history, which must fit the space."""
     if history is None:
         return []
     if not isinstance(history, History):
@@ -289,7 +213,7 @@ def _checked(history: History | None, space: Space) -> list[tuple[Array, float]]
     inside = np.asarray(space.contains(points, tol=space._tolerance))
     if not inside.all():
         raise InputError(f"`history` must have points of {shown(space)}, but has {shown(points[~inside][0])}.")
-    return list(zip(points, values.tolist(), strict=True))
+    return [Outcome(point, value) for point, value in zip(points, values.tolist(), strict=True)]
 
 
 @contextmanager

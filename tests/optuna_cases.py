@@ -1,7 +1,5 @@
 """Studies that tests of the sampler for Optuna share, and an agent that keeps what it is told."""
 
-import math
-
 import numpy as np
 import optuna
 
@@ -31,28 +29,19 @@ def points(study, names=NAMES):
 
 
 class Recorder:
-    """An agent that keeps what it is told, and asks for points at random."""
+    """An agent that keeps what it is told, and asks for points at random: it has no more than `ask` and `tell`."""
 
     made: list
 
     def __init__(self, space, group, *, horizon, lipschitz, reward_range, seed):
         self.space, self.group, self.told = space, group, []
         self.horizon, self.lipschitz, self.rng = horizon, lipschitz, np.random.default_rng(seed)
-        assert reward_range == (0.0, 1.0)
+        self.reward_range = reward_range
         type(self).made.append(self)
 
     def ask(self):
         return self.space.sample(1, self.rng)[0]
 
-    def forget(self, point):
-        pass
-
     def tell(self, point, reward):
+        assert self.reward_range[0] <= reward <= self.reward_range[1]
         self.told.append((np.array(point), reward))
-
-    def tell_batch(self, points, rewards):
-        for point, reward in zip(points, rewards, strict=True):
-            self.tell(point, reward)
-
-    def estimate(self, point):
-        return math.nan

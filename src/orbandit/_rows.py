@@ -1,5 +1,6 @@
 """Rows: an array that grows, for whatever is learnt one at a time."""
 
+import copy
 from typing import Any, final
 
 import numpy as np
@@ -35,6 +36,10 @@ class Rows:
     def filled(self) -> npt.NDArray[Any]:
         """The rows so far, a view that is good until rows are added."""
         return self._room[: self._size]
+
+    def branch(self) -> "Rows":
+        """Return another that grows on its own, as long as this one does not: it appends to the same memory."""
+        return copy.copy(self)
 
     def append(self, rows: npt.NDArray[Any]) -> None:
         """Add rows at the end."""

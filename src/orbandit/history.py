@@ -1,16 +1,39 @@
 """What was measured so far: the record that a search begins with, goes on with, and leaves behind."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from orbandit._checks import Array
 
 
 @dataclass(frozen=True)
 class History:
-    """All measurements, in their order: `points` (m, dim) and `values` (m,)."""
+    """All measurements, in the order in which they ended.
+
+    Attributes
+    ----------
+    points : (m, dim) array
+        Where values were measured.
+    values : (m,) array
+        The values.
+    failed : (k, dim) array
+        Where measurements failed; none by default.
+
+    Examples
+    --------
+    >>> history = History(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([5.0, 6.0]))
+    >>> len(history), history.failed.shape
+    (2, (0, 2))
+    """
 
     points: Array
     values: Array
+    failed: Array = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        if not len(self.failed):
+            object.__setattr__(self, "failed", np.empty((0, *np.shape(self.points)[1:])))
 
     def __len__(self) -> int:
         return len(self.values)

@@ -1,35 +1,31 @@
 """maximize and minimize: one call for a function to measure, with an agent inside.
 
-The range of the rewards is learnt. The first points are spread over the space before any reward is told; then the agent
-works with the range seen so far and some room. A value outside makes the range wider, and the agent starts
-again with all measurements told. Nothing that was measured is refused or lost.
+The range of the values is learnt (see `driver`), and points are measured here or by an executor (see `measuring`), as
+many at a time as there are workers: as soon as one is measured, another is chosen. Nothing that was measured is refused
+or lost, whatever ends the search.
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal, NoReturn, TypeAlias, final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, as_finite, as_points, as_positive, described, shown
-from orbandit.agents import Agent
-from orbandit.agents.base import Seed, as_number, as_stream
-from orbandit.agents.suited import Maker, learns_slopes, suited
+from orbandit._checks import Array, as_count, as_finite, as_points, described, shown, unknown_name
+from orbandit.agents.base import Seed, as_stream
+from orbandit.agents.suited import Maker
+from orbandit.driver import Driver, Outcome
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
-from orbandit.groups.base import check_fit
-from orbandit.groups.units import Units
 from orbandit.history import History as History
+from orbandit.measuring import Bench, Failed, Measure, Result, bench_of
 from orbandit.spaces import Space
 
-SPREAD = 16
-"""Measurements made before the range of rewards is guessed."""
-
-ROOM = 0.25
-"""The range reaches this fraction of what was seen beyond it on either side."""
-
-Measure = Callable[[Array], float]
+Failures: TypeAlias = Literal["raise", "avoid"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +50,33 @@ class Best:
     interrupted: bool = False
 
 
+@final
+class State:
+    """What a `callback` is shown after a measurement.
+
+    Attributes
+    ----------
+    value : float
+        The value just measured, at the last point of the history; NaN if the measurement failed.
+    """
+
+    def __init__(self, driver: Driver, value: float) -> None:
+        self.value = value
+        self._driver, self._many = driver, len(driver)
+
+    @property
+    def history(self) -> History:
+        """All measurements so far."""
+        return self._driver.history(self._many)
+
+    def recommend(self) -> Array:
+        """Return the point that is best by what is known; this takes as long as a choice, and changes none."""
+        return self._driver.recommend()
+
+
+Callback: TypeAlias = Callable[[State], bool | None]
+
+
 def maximize(
     measure: Measure,
     space: Space,
@@ -63,6 +86,10 @@ def maximize(
     lipschitz: float | None = None,
     agent: Maker | None = None,
     history: History | None = None,
+    failures: Failures = "raise",
+    executor: Executor | None = None,
+    workers: int | None = None,
+    callback: Callback | None = None,
     seed: Seed = None,
     progress: bool | None = None,
 ) -> Best:
@@ -91,6 +118,20 @@ def maximize(
     history : History, optional
         Measurements made before, as another call returned them or an error carried them; they do not count against
         `budget`.
+    failures : {"raise", "avoid"}
+        What to do where `measure` raises or returns no finite number: end with a `MeasurementError`, or go on, with the
+        point in `history.failed` and its surroundings avoided, in the orbit metric, the less the more was measured well
+        nearby. Failed measurements count against `budget`.
+    executor : concurrent.futures.Executor, optional
+        What measures: threads, processes, or Dask's `client.get_executor()`. By default, points are measured in this
+        thread.
+    workers : int, optional
+        How many measurements are under way at a time, by default as many as the executor says it has workers, else 1;
+        several without an executor are threads. A slow measurement holds up no other. What comes back first depends on
+        their times, so that only one worker makes the same choices every time.
+    callback : callable, optional
+        Called in this thread after each measurement, with a `State` that has `history`, `value` and `recommend()`; if
+        it returns True the search ends, after the measurements that are under way, which are kept.
     seed : int, SeedSequence or Generator, optional
         The source of the agent's randomness.
     progress : bool, optional
@@ -99,12 +140,15 @@ def maximize(
     Returns
     -------
     Best
-        With `.point`, `.value` and `.history`. Ctrl-C ends the search early and returns what is known.
+        With `.point`, `.value` and `.history`. Ctrl-C ends the search early and returns what is known, without waiting
+        for measurements under way.
 
     Raises
     ------
     MeasurementError
-        If `measure` raises, or returns anything but a finite number. It has the `point`, and the `history` up to there.
+        If `measure` raises, or returns anything but a finite number, unless such points are avoided; if all of them
+        fail; if the executor breaks, or loses three workers with one measurement; if `callback` raises. Measurements
+        under way are waited for. It has the `point`, and the `history` of all that was measured.
 
     Examples
     --------
@@ -117,7 +161,22 @@ def maximize(
     >>> len(best.history), bool(best.value > 60)
     (300, True)
     """
-    return _optimize(1.0, measure, space, group, budget, lipschitz, agent, history, seed, progress)
+    return _optimize(
+        1.0,
+        measure,
+        space,
+        group,
+        budget=budget,
+        lipschitz=lipschitz,
+        agent=agent,
+        history=history,
+        failures=failures,
+        executor=executor,
+        workers=workers,
+        callback=callback,
+        seed=seed,
+        progress=progress,
+    )
 
 
 def minimize(
@@ -129,6 +188,10 @@ def minimize(
     lipschitz: float | None = None,
     agent: Maker | None = None,
     history: History | None = None,
+    failures: Failures = "raise",
+    executor: Executor | None = None,
+    workers: int | None = None,
+    callback: Callback | None = None,
     seed: Seed = None,
     progress: bool | None = None,
 ) -> Best:
@@ -143,7 +206,22 @@ def minimize(
     >>> bool(abs(best.point[0] - 0.3) < 0.1), bool(best.value >= 0)
     (True, True)
     """
-    return _optimize(-1.0, measure, space, group, budget, lipschitz, agent, history, seed, progress)
+    return _optimize(
+        -1.0,
+        measure,
+        space,
+        group,
+        budget=budget,
+        lipschitz=lipschitz,
+        agent=agent,
+        history=history,
+        failures=failures,
+        executor=executor,
+        workers=workers,
+        callback=callback,
+        seed=seed,
+        progress=progress,
+    )
 
 
 def _optimize(
@@ -151,145 +229,141 @@ def _optimize(
     measure: Measure,
     space: Space,
     group: Group | None,
+    *,
     budget: int,
     lipschitz: float | None,
     agent: Maker | None,
     history: History | None,
+    failures: Failures,
+    executor: Executor | None,
+    workers: int | None,
+    callback: Callback | None,
     seed: Seed,
     progress: bool | None,
 ) -> Best:
     """Maximize sign * measure."""
-    if not callable(measure):
-        raise InputTypeError(f"`measure` must be a function of a point, but got {shown(measure)}.")
-    search = _Search(sign, space, group, as_count(budget, "budget"), lipschitz, agent, history, seed)
+    if not isinstance(failures, str) or failures not in ("raise", "avoid"):
+        raise unknown_name("failures", failures, ["raise", "avoid"])
+    if callback is not None and not callable(callback):
+        raise InputTypeError(f"`callback` must be a function of a state, but got {shown(callback)}.")
+    budget, before = as_count(budget, "budget"), _checked(history, space)
+    driver = Driver(
+        space,
+        group,
+        agent,
+        sign=sign,
+        horizon=budget + len(before),
+        lipschitz=lipschitz,
+        seed=int(as_stream(seed).integers(2**63)),
+    )
+    driver.learn(before, at_once=True)
+    bench = bench_of(measure, executor, workers)
     interrupted = False
-    with _bar(progress, search.budget) as advance:
+    with _bar(progress, budget) as advance:
         try:
-            for _ in range(search.budget):
-                advance(search.step(measure))
+            _search(driver, bench, budget, failures == "avoid", callback, advance)
         except KeyboardInterrupt:
-            if not search.measured:
+            _kept(driver, bench.abandon(), failures == "avoid")
+            if driver.is_blank:
                 raise
             interrupted = True
-    return search.best(interrupted)
+    try:
+        point = driver.recommend()
+        return Best(point, driver.estimate(point), driver.history(), interrupted)
+    except Exception as error:
+        _stop(driver, bench, failures == "avoid", "choosing the best point", None, error)
 
 
-class _Search:
-    """The state of a search: the agent, and all that was measured, in the caller's units."""
-
-    def __init__(
-        self,
-        sign: float,
-        space: Space,
-        group: Group | None,
-        budget: int,
-        lipschitz: float | None,
-        agent: Maker | None,
-        history: History | None,
-        seed: Seed,
-    ) -> None:
-        check_fit(space, group)
-        if agent is not None and not callable(agent):
-            raise InputTypeError(
-                f"`agent` must be a class of ob.agents or a callable like one, but got {shown(agent)}."
-            )
-        self._sign, self._space, self.budget = sign, space, budget
-        self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
-        self._seed = int(as_stream(seed).integers(2**63))  # the same priorities whenever an agent starts again
-        self.measured = _checked(history, space)
-        self._horizon = budget + len(self.measured)
-        self._maker = agent or suited(self._horizon, space, group)
-        is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
-        self._units = Units(space, group) if is_scaled else Units.same(space, group)
-        self._places = [self._units.enter(point) for point, _ in self.measured]  # as the agent knows them
-        self._low, self._high, self._unit = 0.0, 1.0, 1.0
-        self._agent = self._make()
-        self._told = -1  # how much of what was measured the agent knows; none, until a range can be guessed
-
-    def step(self, measure: Measure) -> float:
-        """Ask, measure, tell; return the value."""
+def _search(
+    driver: Driver,
+    bench: Bench,
+    budget: int,
+    is_avoiding: bool,
+    callback: Callback | None,
+    advance: Callable[[float], None],
+) -> None:
+    """Choose, measure and learn until the budget is spent or the callback says so."""
+    begun = 0
+    last: Failed | None = None
+    while True:
+        while begun < budget and bench.has_room:
+            try:
+                point = driver.ask()
+            except Exception as error:
+                _stop(driver, bench, is_avoiding, "choosing a point", None, error)
+            bench.begin(point)
+            begun += 1
+        result = bench.next()
+        if result is None:
+            break
+        for failed in _kept(driver, [result], is_avoiding):
+            _stop(driver, bench, is_avoiding, f"measuring {shown(failed.point)}", failed.point, failed.error)
+        last = result if isinstance(result, Failed) else last
+        value = math.nan if isinstance(result, Failed) else result.value
+        advance(value)
+        if callback is None:
+            continue
         try:
-            if self._told < len(self.measured) and len(self.measured) >= SPREAD:
-                self._restart()
-            place = self._agent.ask()
-            point = self._units.leave(place)
+            answer = callback(State(driver, value))
         except Exception as error:
-            raise self._failure("choosing a point", None, error) from error
-        try:
-            value = as_number(measure(point.copy()), "the value of `measure`")
-            if not np.isfinite(value):
-                raise ValueError(f"`measure` must return a finite number, but returned {value}")
-        except Exception as error:
-            raise self._failure(f"measuring {shown(point)}", point, error) from error
-        self.measured.append((point, value))
-        self._places.append(place)
-        gain = self._sign * value * self._unit
-        if self._told == len(self.measured) - 1 and self._low <= gain <= self._high:
-            self._agent.tell(place, gain)
-            self._told += 1
-        return value
-
-    def history(self) -> History:
-        """Return what was measured so far."""
-        points = np.array([point for point, _ in self.measured]).reshape(-1, self._space.dim)
-        return History(points, np.array([value for _, value in self.measured]))
-
-    def best(self, interrupted: bool) -> Best:
-        """Return the recommendation."""
-        if self._told < len(self.measured):
-            self._restart()
-        place = self._agent.recommend()
-        value = self._sign * self._agent.estimate(place) / self._unit
-        return Best(self._units.leave(place), value, self.history(), interrupted)
-
-    def _failure(self, what: str, point: Array | None, error: Exception) -> MeasurementError:
-        return MeasurementError(
-            f"{what} failed after {len(self.measured)} measurements ({described(error)}); they are in "
-            "`history` of this error, and can be passed on as `history`.",
-            point,
-            self.history(),
-        )
-
-    def _restart(self) -> None:
-        """Start an agent with the range seen so far, and tell it everything."""
-        gains = self._sign * np.array([value for _, value in self.measured])
-        self._unit = 1e-20 if np.abs(gains).max() > 1e300 else 1.0  # so that differences are finite
-        gains = gains * self._unit
-        low, high = float(gains.min()), float(gains.max())
-        room = ROOM * (high - low) if high > low else max(1.0, abs(high))
-        self._low, self._high = low - room, high + room
-        agent = self._make()
-        agent.tell_batch(self._places, gains)
-        self._agent, self._told = agent, len(self.measured)
-
-    def _make(self) -> Agent:
-        span = self._high - self._low
-        lipschitz = None if self._lipschitz is None else self._lipschitz * self._unit
-        if lipschitz is None and not learns_slopes(self._maker):
-            lipschitz = 2 * span / self._units.space.diameter
-        return self._maker(
-            self._units.space,
-            self._units.group,
-            horizon=self._horizon,
-            lipschitz=lipschitz,
-            reward_range=(self._low, self._high),
-            seed=self._seed,
-        )
+            _stop(driver, bench, is_avoiding, "the callback", None, error)
+        if isinstance(answer, bool | np.bool_) and answer:
+            for failed in _kept(driver, bench.finish(), is_avoiding):
+                _stop(driver, bench, is_avoiding, f"measuring {shown(failed.point)}", failed.point, failed.error)
+            break
+    if driver.is_blank and last is not None:
+        raise MeasurementError(
+            f"all {len(driver)} measurements failed, the last at {shown(last.point)} ({described(last.error)}); their "
+            "points are in `history.failed` of this error.",
+            last.point,
+            driver.history(),
+        ) from last.error
 
 
-def _checked(history: History | None, space: Space) -> list[tuple[Array, float]]:
-    """Return the points and values of a history, which must fit the space."""
+def _kept(driver: Driver, results: list[Result], is_avoiding: bool) -> list[Failed]:
+    """Learn results; return those that are not learnt but end the search."""
+    ends = [result for result in results if isinstance(result, Failed) and (result.is_final or not is_avoiding)]
+    for result in results:
+        if not isinstance(result, Failed):
+            driver.learn([Outcome(result.point, result.value)])
+        elif is_avoiding and not result.is_final:
+            driver.learn([Outcome(result.point, None)])
+    return ends
+
+
+def _stop(
+    driver: Driver, bench: Bench, is_avoiding: bool, what: str, point: Array | None, error: Exception
+) -> NoReturn:
+    """End with an error that carries all that was measured, what is under way included."""
+    others = _kept(driver, bench.finish(), is_avoiding)
+    history = driver.history()
+    failure = MeasurementError(
+        f"{what} failed after {len(history)} measurements ({described(error)}); they are in "
+        "`history` of this error, and can be passed on as `history`.",
+        point,
+        history,
+    )
+    for other in others:
+        failure.add_note(f"measuring {shown(other.point)} failed, too ({described(other.error)})")
+    raise failure from error
+
+
+def _checked(history: History | None, space: Space) -> list[Outcome]:
+    """Return the outcomes of a history, which must fit the space."""
     if history is None:
         return []
     if not isinstance(history, History):
         raise InputTypeError(f"`history` must be a History(points, values), but got {shown(history)}.")
     points, values = as_points(history.points, space.dim)[0], as_finite(history.values, "history.values")
+    failed = as_points(history.failed, space.dim, "history.failed")[0]
     if values.shape != (len(points),):
         raise InputError(f"`history` must have one value for each of its {len(points)} points.")
-    inside = np.asarray(space.contains(points, tol=space.tolerance))
+    both = np.concatenate([points, failed])
+    inside = np.asarray(space.contains(both, tol=space.tolerance))
     if not inside.all():
-        raise InputError(f"`history` must have points of {shown(space)}, but has {shown(points[~inside][0])}.")
-    return list(zip(points, values.tolist(), strict=True))
+        raise InputError(f"`history` must have points of {shown(space)}, but has {shown(both[~inside][0])}.")
+    good = [Outcome(point, value) for point, value in zip(points, values.tolist(), strict=True)]
+    return good + [Outcome(point, None) for point in failed]
 
 
 @contextmanager
@@ -307,6 +381,6 @@ def _bar(progress: bool | None, total: int) -> Iterator[Callable[[float], None]]
         task = bar.add_task("", total=total)
 
         def advance(value: float) -> None:
-            bar.update(task, advance=1, description=f"last value {value:.4g}")
+            bar.update(task, advance=1, description="failed" if math.isnan(value) else f"last value {value:.4g}")
 
         yield advance

@@ -14,9 +14,9 @@ from optuna.trial import TrialState
 
 import orbandit as ob
 from optuna_cases import NAMES, PEAK, TREE, loss, points, study_of, suggested
+from orbandit.driver import SPREAD, Outcome
 from orbandit.errors import InputError, InputTypeError
-from orbandit.integrations import learner as module
-from orbandit.integrations.learner import Learner, Outcome
+from orbandit.integrations import cube
 from orbandit.integrations.optuna import OrbitSampler, view
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -107,17 +107,15 @@ def test_one_sampler_may_serve_several_studies(recorder):
         study_of(sampler, study_name="two"),
         study_of(sampler, study_name="one"),
     ]
-    for _ in range(5):
+    for _ in range(SPREAD + 1):
         for study in studies:
             study.optimize(loss, n_trials=1)
     for study in studies:
-        sampler.infer_relative_search_space(study, study.trials[-1])
-        told = {tuple(point.tolist()) for point, _ in recorder.made[-1].told}
-        recorder.made.clear() if study is studies[-1] else None
-        assert len(told) <= 5
-    assert np.array_equal(
-        np.array([p for p, _ in sampler._views[("one", None)]._learner._agent.told]), points(studies[2])
-    )
+        used = points(study)
+        recorder.made.clear()
+        study.sampler._views.clear()
+        study.ask().suggest_float("a", 0, 1)
+        np.testing.assert_array_equal([point for point, _ in recorder.made[-1].told], used)
 
 
 def test_pruners_and_wrappers_work():
@@ -206,37 +204,41 @@ def test_the_recommendation_is_not_the_luckiest_trial():
 def test_by_default_the_agent_suits_the_number_of_trials():
     study = study_of(OrbitSampler(exchangeable=NAMES))
     study.optimize(loss, n_trials=20)
-    used = study.sampler._views[(study.study_name, None)]._learner._agent
+    used = study.sampler._views[(study.study_name, None)]._driver._agent
     assert isinstance(used, ob.agents.OrbitGP)
     assert used.rounds >= 19
 
 
+def cube_driver(dim, group=None, maker=None, horizon=None, sign=1.0):
+    return cube.cube_driver(dim, group, maker=maker, horizon=horizon, seed=0, sign=sign)
+
+
 def test_no_corner_is_tried_twice():
-    learner, rng = Learner(2, None, None, None, 0), np.random.default_rng(0)
-    learner.learn([])
+    driver, rng = cube_driver(2), np.random.default_rng(0)
     tried = []
     for _ in range(80):
-        point = learner.propose([], 0, rng)
+        point = cube.proposal(driver, [], 0, rng)
         assert ((point >= 0) & (point <= 1)).all()
         tried.append(tuple(point))
-        learner.learn([Outcome(point, float(point.sum()))])  # best in a corner
+        driver.learn([Outcome(point, float(point.sum()))])  # best in a corner
     assert sum(min(point) > 0.99 for point in tried) > 20
     assert len(set(tried)) == 80
 
 
 def test_a_tree_takes_over_after_many_trials_unless_they_were_planned(monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 10)
+    monkeypatch.setattr(cube, "PATIENCE", 10)
     rng = np.random.default_rng(0)
-    outcomes = [Outcome(rng.random(2), float(rng.random())) for _ in range(12)]
-    unplanned, planned = (Learner(2, None, None, horizon, 0) for horizon in (None, 12))
+    outcomes = [Outcome(rng.random(2), float(rng.random())) for _ in range(20)]
+    unplanned, planned = (cube_driver(2, horizon=horizon) for horizon in (None, 20))
     kinds = []
     for outcome in outcomes:
-        unplanned.learn([outcome])
-        planned.learn([outcome])
+        for driver in (unplanned, planned):
+            driver.learn([outcome])
+            driver.recommend()
         kinds.append((type(unplanned._agent), type(planned._agent)))
     assert kinds[:9] == [(ob.agents.OrbitGP, ob.agents.OrbitTree)] * 9
-    assert kinds[9:] == [(ob.agents.OrbitTree, ob.agents.OrbitTree)] * 3
-    assert unplanned._agent.rounds == 12
+    assert kinds[9:] == [(ob.agents.OrbitTree, ob.agents.OrbitTree)] * 11
+    assert unplanned._agent.rounds == 20
 
 
 def test_a_named_agent_is_used():
@@ -245,12 +247,13 @@ def test_a_named_agent_is_used():
     assert len(study.trials) == 20
 
 
-def test_a_proposal_leaves_the_learner_as_it_was():
-    learner = Learner(3, ob.groups.Symmetric(3), TREE, None, seed=0)
+@pytest.mark.parametrize(("agent", "many"), [(TREE, SPREAD - 1), (ob.agents.OrbitGP, SPREAD - 1), (None, 50)])
+def test_a_proposal_leaves_the_driver_as_it_was(agent, many):
+    driver = cube_driver(3, ob.groups.Symmetric(3), agent)
     rng = np.random.default_rng(0)
-    learner.learn([Outcome(x, float(x.sum())) for x in rng.uniform(size=(50, 3))])
-    first = learner.propose([], 0, rng)
-    busy, late = learner.propose([first], 0, rng), learner.propose([first], 2, rng)
+    driver.learn([Outcome(x, float(x.sum())) for x in rng.uniform(size=(many, 3))])
+    first = cube.proposal(driver, [], 0, rng)
+    busy, late = cube.proposal(driver, [first], 0, rng), cube.proposal(driver, [first], 2, rng)
     assert np.abs(busy - first).max() > 1e-3
     assert np.abs(late - first).max() > 1e-3
-    assert np.abs(learner.propose([], 0, rng) - first).max() < 1e-5
+    assert np.abs(cube.proposal(driver, [], 0, rng) - first).max() < 1e-5

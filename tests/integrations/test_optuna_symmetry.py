@@ -1,4 +1,4 @@
-"""Symmetry in the names of parameters, coordinates in the unit cube, and the scale of rewards."""
+"""Symmetry in the names of parameters, and coordinates in the unit cube."""
 
 import math
 
@@ -12,7 +12,6 @@ import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
 from orbandit.integrations.optuna.coordinates import Coordinates
 from orbandit.integrations.optuna.symmetry import Symmetry
-from orbandit.integrations.scale import Scale
 
 UNITS = [["x1", "y1"], ["x2", "y2"], ["x3", "y3"]]
 
@@ -219,63 +218,3 @@ def test_parameters_that_are_missing_or_out_of_range_have_no_point():
         {"x": math.nan, "r": 3.0},
     ):
         assert cube.point(params) is None
-
-
-def test_the_scale_is_not_flattened_by_wild_values():
-    rng = np.random.default_rng(0)
-    gains = rng.normal(5.0, 1.0, size=200)
-    for wild in (1e9, -1e9, math.inf, -math.inf, 1e308):
-        scale = Scale()
-        for i, gain in enumerate(gains):
-            scale.learn(gain)
-            if i in (3, 50, 120):
-                scale.learn(wild)
-        spread = np.std([scale.reward(gain) for gain in gains])
-        assert spread > 0.08  # a quarter of what it is for numbers spread evenly over [0, 1]
-        assert scale.reward(wild) == (1.0 if wild > 0 else 0.0)
-
-
-def test_better_gains_than_ever_make_the_scale_wider():
-    scale = Scale()
-    for gain in range(64):
-        scale.learn(float(gain))
-    for gain in range(64, 128):
-        scale.learn(float(gain))
-    assert scale.reward(127.0) > scale.reward(115.0) > scale.reward(64.0) > scale.reward(0.0)
-
-
-@pytest.mark.parametrize(
-    "gains", [[3.0], [3.0] * 50, [0.0] * 90 + [1.0] * 10, [0.0, 1e-300], [-1e308, 1e308], [5e-324, 0.0]]
-)
-def test_every_scale_gives_rewards(gains):
-    scale = Scale()
-    for gain in gains:
-        scale.learn(gain)
-    rewards = [scale.reward(gain) for gain in [*gains, None, math.nan, math.inf, -math.inf]]
-    assert all(0.0 <= reward <= 1.0 for reward in rewards)
-    assert scale.reward(max(gains)) >= scale.reward(min(gains))
-
-
-def test_two_values_are_the_ends_of_the_range():
-    scale = Scale()
-    for gain in (3.0, 5.0, 5.0, 3.0):
-        scale.learn(gain)
-    assert (scale.reward(3.0), scale.reward(5.0)) == (0.0, 1.0)
-    scale.learn(6.0)
-    assert scale.reward(6.0) < 1.0
-
-
-def test_pruned_gains_are_at_most_middling_and_failed_ones_are_the_first_quartile():
-    scale = Scale()
-    for gain in (1.0, 2.0, 3.0, 4.0):
-        scale.learn(gain)
-    assert scale.reward(None) == scale.reward(math.nan) == scale.reward(1.75)
-    assert scale.reward(9.0, at_most_middling=True) == scale.reward(2.5)
-    assert scale.reward(1.0, at_most_middling=True) == scale.reward(1.0)
-
-
-def test_the_scale_is_set_rarely():
-    rng = np.random.default_rng(1)
-    scale = Scale()
-    renewed = sum(scale.learn(float(gain)) for gain in np.sort(rng.normal(size=4000)))  # each better than all before
-    assert renewed < 95  # 4000 = 10 * 1.1^63, and at most all of the first ten

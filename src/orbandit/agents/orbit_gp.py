@@ -210,7 +210,7 @@ class OrbitGP(Agent):
         if not self._ledger.pending:
             return self._model
         if self._fantasy is None:
-            self._fantasy = self._model.copy()
+            self._fantasy = self._model.branch()
             for key in self._ledger.keys:
                 self._pretend(self.arms.units.enter(point_of(key)))
         return self._fantasy

@@ -1,12 +1,32 @@
-"""The unit cube that ranges of parameters are scaled to, and groups on it.
+"""The unit cube that ranges of parameters are scaled to, groups on it, and proposals of trials in it.
 
 A group that maps a box to itself permutes its axes and turns some of them round, so that equal ranges of the axes that
 it permutes, and their middle as its fixed point, are all it takes to act on the unit cube instead.
+
+Agents for noisy rewards measure a good point again. Here a second trial is made nearby instead, at random within a
+fifth of the distance to the 2 dim + 1 nearest points, and told as it is: the agent averages over both, and no point
+is tried twice.
 """
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 
+from orbandit._checks import Array
+from orbandit.agents.suited import Maker
+from orbandit.driver import Driver
 from orbandit.groups import Group
+from orbandit.spaces import Box
+
+MOVE = 1e-6
+"""How far a proposal is moved at least, so that two processes that saw the same trials never try the same point."""
+SAME = 1e-5
+"""Points nearer than this are one point that is tried again."""
+NEAR = 0.2
+"""How far from a point that was tried another trial of it is, over the distance to the 2 dim + 1 nearest points."""
+PATIENCE = 10_000
+"""From so many trials on OrbitTree is taken: studies take longer over a trial than a kernel model does."""
 
 
 def about_middle(group: Group) -> Group:
@@ -21,3 +41,34 @@ def about_middle(group: Group) -> Group:
     if (group.generators >= 0).all():
         return group.centered(np.zeros(group.dim)) if group.center.any() else group
     return group.centered(np.full(group.dim, 0.5))
+
+
+def cube_driver(
+    dim: int, group: Group | None, *, maker: Maker | None, horizon: int | None, seed: int, sign: float
+) -> Driver:
+    """Return a driver of trials in the unit cube."""
+    return Driver(Box(0.0, 1.0, dim=dim), group, maker, sign=sign, horizon=horizon, seed=seed, crossover=PATIENCE)
+
+
+def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.random.Generator) -> Array:
+    """Return a point to try, given the points being tried and the number of those that are not known yet."""
+    driver.expect_only(running)
+    asked = [driver.ask() for _ in range(unseen + 1)]  # those who look now are taken to try the first ones
+    for point in asked:
+        driver.forget(point)  # what is tried is rounded and moved, and told as it was
+    *others, point = asked
+    return _apart(point, np.vstack([driver.points, *running, *others]), rng)
+
+
+def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:
+    """Return a point of the unit cube near a given one, and away from what was tried."""
+    offsets = tried - point
+    squares = np.einsum("ij,ij->i", offsets, offsets)
+    reach = MOVE
+    if squares.min(initial=1.0) < SAME**2:
+        few = min(2 * len(point) + 1, len(squares))
+        reach = max(MOVE, NEAR * math.sqrt(np.partition(squares, few - 1)[few - 1]))
+    while True:
+        step = rng.uniform(-1.0, 1.0, size=len(point))
+        if step @ step <= len(point) / 3:  # half of the cube or so, in any dimension
+            return np.asarray(1 - np.abs(1 - np.abs(point + reach * step)))  # walls reflect: they would gather points

@@ -151,7 +151,7 @@ def test_step_by_step_is_from_scratch(noise):
 def test_an_expected_reward_moves_no_mean():
     space = ob.spaces.Box(0.0, 1.0, dim=2)
     model = model_on(space)
-    before, point = model.copy(), np.array([0.4, 0.6])
+    before, point = model.branch(), np.array([0.4, 0.6])
     model.add(point, model.features(point[None])[0], None)
     np.testing.assert_allclose(model.pool_means, before.pool_means, atol=1e-12)
     assert (model.pool_variances <= before.pool_variances).all()

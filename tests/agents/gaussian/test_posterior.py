@@ -106,17 +106,6 @@ def test_a_matrix_that_is_no_covariance_is_refused():
         known.rebuild(np.array([[1.0, 9.0], [9.0, 1.0]]), np.ones(2), np.zeros(2), np.full(2, 0.1))
 
 
-def test_a_copy_changes_on_its_own():
-    points, rewards, noise = some(10, 20, 4)
-    known = grown(points, rewards, noise)
-    factor = known.factor.copy()
-    other = known.copy()
-    other.observe(3, 1.0)
-    np.testing.assert_array_equal(known.factor, factor)
-    assert other.counts[3] == known.counts[3] + 1
-    assert (other.weights != known.weights).any()
-
-
 def test_the_kernels_of_the_package_fit_in():
     kernel = ob.agents.gaussian.quotient_kernel.quotient_kernel(ob.spaces.Ball(2), ob.groups.Dihedral(5), "matern32")
     points = ob.spaces.Ball(2).sample(30, 0)
@@ -125,3 +114,30 @@ def test_the_kernels_of_the_package_fit_in():
     known = Posterior(0.0, 1.0)
     known.rebuild(prior, np.ones(30), np.zeros(30), np.full(30, 1e-6))
     np.testing.assert_allclose(known.factor @ known.factor.T, prior + 1.0 + (1e-6 + known.jitter) * np.eye(30))
+
+
+@pytest.mark.parametrize("size", [FIRST_ROOM // 2, FIRST_ROOM - 1])
+def test_a_branch_leaves_what_it_began_with(size):
+    """Whether it appends points or observes one again, and then both go on as others do that share nothing."""
+    points = np.random.default_rng(0).random((size + 4, 2))
+    prior = covariances(points)
+
+    def learnt(known, rows):
+        for row in rows:
+            known.append(prior[row, : known.size], prior[row, row], noise=0.1, count=1.0, mean=float(row))
+        return known
+
+    known, alone = (learnt(Posterior(0.4, 0.5), range(size)) for _ in range(2))
+    branch = learnt(known.branch(), [size, size + 1])
+    branch.observe(3, 7.0)
+    learnt(branch, [size + 2])
+    np.testing.assert_array_equal(known.factor, alone.factor)
+    np.testing.assert_array_equal(known.weights, alone.weights)
+    other = learnt(alone, [size, size + 1])
+    other.observe(3, 7.0)
+    learnt(other, [size + 2])
+    np.testing.assert_array_equal(branch.factor, other.factor)
+    np.testing.assert_array_equal(branch.weights, other.weights)
+    fresh = learnt(Posterior(0.4, 0.5), range(size + 1))
+    np.testing.assert_array_equal(learnt(known, [size]).factor, fresh.factor)
+    np.testing.assert_array_equal(known.covariances, fresh.covariances)

@@ -8,6 +8,7 @@ observation y of a point x, of noise variance s, moves them by
 which costs O(n^2) for c, with n points, and O(n) for each candidate. Points that were observed are candidates, too.
 """
 
+import copy
 from typing import NamedTuple, final
 
 import numpy as np
@@ -196,14 +197,11 @@ class Model:
         halves = self.posterior.halves(cross)
         return self.posterior.center + cross.T @ self.posterior.weights, own + spread - halves.T @ halves
 
-    def copy(self) -> "Model":
-        """Return another that learns on its own."""
-        other = object.__new__(Model)
-        other.kernel, other.parameters, other.pool, other.warp = self.kernel, self.parameters, self.pool, self.warp
-        other.rewards, other.posterior = self.rewards.copy(), self.posterior.copy()
-        other._pool_rows = Rows(self._cross)
-        other._pool_prior = self._pool_prior
-        other.pool_means, other.pool_variances = self.pool_means.copy(), self.pool_variances.copy()
+    def branch(self) -> "Model":
+        """Return another that learns on its own, as long as this one does not."""
+        other = copy.copy(self)
+        other.rewards, other.posterior = self.rewards.copy(), self.posterior.branch()
+        other._pool_rows, other.pool_means = self._pool_rows.branch(), self.pool_means.copy()
         other.means, other.variances = self.means.copy(), self.variances.copy()
         return other
 

@@ -9,6 +9,7 @@ appends a row to the factor of A, and another observation of a point lowers one 
 way. Where rounding makes that impossible, the factor is made again, with as much jitter as it takes.
 """
 
+import copy
 from typing import final
 
 import numpy as np
@@ -51,6 +52,7 @@ class Posterior:
         self._prior, self._factor, self._rows = np.empty((0, 0)), np.empty((0, 0)), np.empty((3, 0))
         self._room(FIRST_ROOM)
         self._weights: Array | None = None
+        self._is_branch = False
 
     @property
     def counts(self) -> Array:
@@ -119,6 +121,7 @@ class Posterior:
 
     def observe(self, place: int, value: float) -> None:
         """Add an observation of a point there is."""
+        self._own()
         count = self._rows[0, place]
         noise = self._rows[2, place]
         self._rows[0, place] = count + 1
@@ -127,14 +130,10 @@ class Posterior:
         if not downdate_diagonal(self._factor, self.size, place, noise / count - noise / (count + 1), self._work):
             self._refactor()
 
-    def copy(self) -> "Posterior":
-        """Return another that changes on its own."""
-        other = Posterior(self.center, self.spread)
-        other._room(len(self._prior))
-        other.size = self.size
-        other.covariances[:] = self.covariances
-        other._rows[:] = self._rows
-        other.restore(self.factor, self.jitter)
+    def branch(self) -> "Posterior":
+        """Return another that changes on its own, as long as this one does not: it appends to the same memory."""
+        other = copy.copy(self)
+        other._rows, other._is_branch = self._rows.copy(), True
         return other
 
     def solve(self, vector: Array) -> Array:
@@ -159,9 +158,16 @@ class Posterior:
         self._prior = enlarged(self.covariances, (rows, rows))
         self._factor = enlarged(self.factor, (rows, rows))
         self._rows, self._work = enlarged(self._rows[:, : self.size], (3, rows)), np.zeros((3, rows))
+        self._is_branch = False
+
+    def _own(self) -> None:
+        """Leave the memory of another before rows change that it has."""
+        if self._is_branch:
+            self._room(len(self._prior))
 
     def _refactor(self) -> None:
         """Make the factor from scratch, with as much jitter as it takes."""
+        self._own()
         scale = float(self.covariances.diagonal().mean()) if self.size else 1.0
         matrix = self.covariances + self.spread
         diagonal = matrix.diagonal() + self.noise / self.counts

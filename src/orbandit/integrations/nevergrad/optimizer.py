@@ -1,7 +1,7 @@
 """OrbitOptimizer: an agent that knows the symmetry, behind Nevergrad's ask and tell.
 
-Nevergrad minimises, so a loss is told as the reward -loss. All losses are kept on a robust scale (see `Scale`), and
-candidates that were asked for and not told are taken to give what the agent expects of them.
+Losses of any range are taken, some of which may be wild or no number, and the agent allows for candidates that were
+asked for and not told (see `driver`).
 """
 
 import math
@@ -13,10 +13,10 @@ from nevergrad.optimization import base
 from orbandit._checks import Array, shown
 from orbandit.agents import OrbitGP, OrbitTree
 from orbandit.agents.suited import Maker
+from orbandit.driver import Driver, Outcome, check_maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.integrations.cube import about_middle
-from orbandit.integrations.learner import Learner, Outcome
+from orbandit.integrations.cube import about_middle, cube_driver, proposal
 from orbandit.integrations.nevergrad.coordinates import Coordinates
 
 TOO_LARGE = 5e20
@@ -51,10 +51,7 @@ class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
     def __init__(self, *, group: Group | None = None, agent: Maker | None = None) -> None:
         if group is not None and not isinstance(group, Group):
             raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.")
-        if agent is not None and not callable(agent):
-            raise InputTypeError(
-                f"`agent` must be a class of ob.agents or a callable like one, but got {shown(agent)}."
-            )
+        check_maker(agent)
         self.group, self.agent = group, agent
         super().__init__(_Optimizer, {"group": group, "agent": agent}, as_config=True)
 
@@ -83,13 +80,13 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
                 )
             group = about_middle(group)
         self._unit_group, self._maker = group, config.agent
-        self._learner: Learner | None = None
+        self._driver: Driver | None = None
         self._pending: dict[str, Array] = {}
 
     def _internal_ask_candidate(self) -> Any:
-        learner = self._ready()
+        driver = self._ready()
         rng = np.random.default_rng(self._rng.randint(2**32, size=4, dtype=np.uint32))
-        candidate = self._cube.candidate(learner.propose(list(self._pending.values()), 0, rng))
+        candidate = self._cube.candidate(proposal(driver, list(self._pending.values()), 0, rng))
         self._pending[candidate.uid] = self._cube.point(candidate)  # as it will be told: whole numbers are rounded
         return candidate
 
@@ -100,22 +97,23 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
     def _internal_tell_not_asked(self, candidate: Any, loss: float) -> None:
         if self.num_objectives > 1:
             raise InputError(f"orbandit's optimisers take one loss, but got {self.num_objectives}; combine them.")
-        gain = None if math.isnan(loss) or loss >= TOO_LARGE else -loss
-        self._ready().learn([Outcome(self._cube.point(candidate), gain)])
+        value = None if math.isnan(loss) or loss >= TOO_LARGE else float(loss)
+        self._ready().learn([Outcome(self._cube.point(candidate), value)])
 
     def _internal_provide_recommendation(self) -> Array | None:
-        if self._learner is None or not self.num_tell:
+        if self._driver is None or not self.num_tell:
             return None
-        best = self._cube.candidate(self._learner.recommend())
+        best = self._cube.candidate(self._driver.recommend())
         return np.asarray(best.get_standardized_data(reference=self.parametrization))
 
-    def _ready(self) -> Learner:
-        """Return the learner, which is seeded by the parametrization's random state when it is first needed."""
-        if self._learner is None:
+    def _ready(self) -> Driver:
+        """Return the driver, which is seeded by the parametrization's random state when it is first needed."""
+        if self._driver is None:
             seed = int(self._rng.randint(2**31))
-            self._learner = Learner(self._cube.dim, self._unit_group, self._maker, self.budget, seed)
-            self._learner.learn([])
-        return self._learner
+            self._driver = cube_driver(
+                self._cube.dim, self._unit_group, maker=self._maker, horizon=self.budget, seed=seed, sign=-1.0
+            )
+        return self._driver
 
 
 OrbitOptimizer().set_name("Orbit", register=True)

@@ -22,9 +22,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from orbandit._checks import as_count, as_seed, shown
 from orbandit.agents.suited import Maker
+from orbandit.driver import check_maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.integrations.learner import Learner
+from orbandit.integrations.cube import cube_driver
 from orbandit.integrations.optuna.symmetry import Symmetry, Units
 from orbandit.integrations.optuna.view import View
 
@@ -67,10 +68,9 @@ class OrbitSampler(BaseSampler):
     Numbers without a symmetry are searched together with the others if every trial has them with the same range. A
     trial teaches the agent nothing if it lacks one of the parameters or had it out of the present range.
 
-    The values of complete trials are scaled linearly between fences that wild ones do not move (`scale`). A pruned
-    trial counts as its last reported value, but no better than the median; a failed one as the first quartile, so that
-    the agent looks elsewhere and one crash does not condemn a region. Running trials, of all workers, are taken to give
-    what the agent expects of them.
+    Values of any range are taken, and wild ones count as the fences of the others. A pruned trial counts as its last
+    reported value, but no better than the median; a failed one, as in `maximize`, as less than what is near it, the
+    less the more trials failed there. The agent expects the running trials, of all workers.
 
     Examples
     --------
@@ -100,10 +100,7 @@ class OrbitSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
         seed: int | None = None,
     ) -> None:
-        if agent is not None and not callable(agent):
-            raise InputTypeError(
-                f"`agent` must be a class of ob.agents or a callable like one, but got {shown(agent)}."
-            )
+        check_maker(agent)
         if independent_sampler is not None and not isinstance(independent_sampler, BaseSampler):
             raise InputTypeError(
                 f"`independent_sampler` must be a sampler of Optuna, but got {shown(independent_sampler)}."
@@ -223,8 +220,8 @@ class OrbitSampler(BaseSampler):
         if view is None or not view.fits(trials):
             sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0
             (seed,) = np.random.SeedSequence(self._seed).generate_state(1, dtype=np.uint64)
-            learner = partial(Learner, maker=self._agent, horizon=self._horizon, seed=int(seed))
-            view = View(self._symmetry, sign, learner)
+            make = partial(cube_driver, maker=self._agent, horizon=self._horizon, seed=int(seed), sign=sign)
+            view = View(self._symmetry, make)
         view.update(trials)
         self._views = {**dict(list(self._views.items())[1 - STUDIES :]), key: view}
         return view

@@ -13,8 +13,9 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from orbandit._checks import Array
+from orbandit.driver import Driver, Outcome
 from orbandit.groups import Group
-from orbandit.integrations.learner import Learner, Outcome
+from orbandit.integrations.cube import proposal
 from orbandit.integrations.optuna.coordinates import Coordinates, Number, is_number
 from orbandit.integrations.optuna.symmetry import Symmetry
 
@@ -30,20 +31,18 @@ class View:
     ----------
     symmetry : Symmetry
         Of the study's parameters.
-    sign : float
-        1 to maximise, -1 to minimise.
-    maker : callable
-        Called with the dimension and the group to make a learner.
+    make : callable
+        Called with the dimension and the group to make a driver.
     """
 
-    def __init__(self, symmetry: Symmetry, sign: float, maker: Callable[[int, Group | None], Learner]) -> None:
-        self._symmetry, self._sign, self._maker = symmetry, sign, maker
+    def __init__(self, symmetry: Symmetry, make: Callable[[int, Group | None], Driver]) -> None:
+        self._symmetry, self._make = symmetry, make
         self._next = 0  # trials before this place were read, or are in `_open`
         self._open: list[int] = []
         self._ended: list[FrozenTrial] = []
         self._named: dict[str, BaseDistribution] = {}
         self._plain: dict[str, Number] | None = None
-        self._learner: Learner | None = None
+        self._driver: Driver | None = None
         self._flying: dict[int, dict[str, Any]] = {}  # proposals of this process that have not ended
         self._coordinates = Coordinates({})
 
@@ -71,10 +70,10 @@ class View:
         try:
             for trial in fresh:
                 self._widen(trial)
-            if (self._named, self._plain) != before or (self._learner is None and self._plain is not None):
+            if (self._named, self._plain) != before or (self._driver is None and self._plain is not None):
                 self._restart([*self._ended, *fresh])
-            elif self._learner is not None:
-                self._learner.learn(self._outcomes(fresh))
+            elif self._driver is not None:
+                self._driver.learn(self._outcomes(fresh))
         except BaseException:
             self._named, self._plain = before
             raise
@@ -85,7 +84,7 @@ class View:
 
     def propose(self, trial: FrozenTrial, trials: Sequence[FrozenTrial], rng: np.random.Generator) -> dict[str, Any]:
         """Return parameters for a trial, all others considered."""
-        if self._learner is None:
+        if self._driver is None:
             return {}
         pending: dict[int, Array] = {}
         for number, params in self._flying.items():
@@ -100,13 +99,13 @@ class View:
                 pending[other.number] = point
             elif other.number not in pending and other.number < trial.number and _is_recent(other, trial):
                 unseen += 1
-        params = self._coordinates.params(self._learner.propose(list(pending.values()), unseen, rng))
+        params = self._coordinates.params(proposal(self._driver, list(pending.values()), unseen, rng))
         self._flying[trial.number] = params
         return params
 
     def recommend(self) -> dict[str, Any]:
         """Return the parameters that are best by all trials together."""
-        return {} if self._learner is None else self._coordinates.params(self._learner.recommend())
+        return {} if self._driver is None else self._coordinates.params(self._driver.recommend())
 
     def _widen(self, trial: FrozenTrial) -> None:
         """Take a trial into account for the space that is searched."""
@@ -125,15 +124,15 @@ class View:
         }
 
     def _restart(self, trials: Sequence[FrozenTrial]) -> None:
-        """Search another space: all that is known of it is told to a new learner."""
+        """Search another space: all that is known of it is told to a new driver."""
         plain = self._plain or {}
         self._symmetry.check(self._named)
         named = {name: d for name, d in self._named.items() if is_number(d)}
-        self._coordinates, self._learner, self._flying = Coordinates({**named, **plain}), None, {}
+        self._coordinates, self._driver, self._flying = Coordinates({**named, **plain}), None, {}
         if self.space:
-            learner = self._maker(len(self.space), self._symmetry.group(len(plain)))
-            learner.learn(self._outcomes(trials))
-            self._learner = learner
+            driver = self._make(len(self.space), self._symmetry.group(len(plain)))
+            driver.learn(self._outcomes(trials))
+            self._driver = driver
 
     def _outcomes(self, trials: Sequence[FrozenTrial]) -> list[Outcome]:
         """Return what trials gave, of those that have all parameters within their ranges."""
@@ -143,7 +142,7 @@ class View:
             if point is not None:
                 is_pruned = trial.state == TrialState.PRUNED
                 value = None if trial.state == TrialState.FAIL else _last(trial) if is_pruned else trial.value
-                outcomes.append(Outcome(point, None if value is None else self._sign * value, is_pruned))
+                outcomes.append(Outcome(point, value, is_pruned))
         return outcomes
 
 

@@ -1,0 +1,406 @@
+"""Driver: an agent behind measurements of unknown range; some fail, some are under way, some were made elsewhere.
+
+For `maximize` and for the samplers alike. A gain is a value times the sign of the search: gains are maximised.
+
+Range
+    Nothing is told before 16 measurements were made. Then the agent works with the range of gains seen and a quarter of
+    it as room on either side; two values only, such as 0 and 1, are the ends of the range. A gain outside makes it
+    wider: another agent is told everything. Gains beyond Tukey's outer fences are outliers, and count as the fences.
+
+Failures
+    A failed measurement f is told as a gain between the least one and what was measured well nearby,
+
+        least + share (near - least),   share = (W + 1) / (W + F + 2),   near = (sum_i w_i gain_i + median) / (W + 1),
+
+    where w_i = exp(-d_G(f, x_i)^2 / 2 h^2), W sums the weights of good measurements and F those of the other failed
+    ones, and h is the mean distance between orbits over n^(1/d). So one crash among nothing counts as about the first
+    quartile, many as the least gain, and one crash among good measurements as what they say.
+
+Under way
+    What is being measured is pending with the agent, by its own `ask` or by `expect`, until it is told or forgotten.
+
+An agent of the user's own needs `ask` and `tell`. Without `expect` and `forget` it is not told what is under way beyond
+what it asked for itself; without `recommend` the best point measured is recommended, and without `estimate` its value
+is the mean of what was measured at the nearest point.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+
+from orbandit._checks import Array, as_positive, shown
+from orbandit.agents.suited import CROSSOVER, Maker, learns_slopes, suited
+from orbandit.errors import InputTypeError
+from orbandit.groups import Group, Trivial
+from orbandit.groups.base import check_fit
+from orbandit.groups.units import Units
+from orbandit.history import History
+from orbandit.spaces import Space
+
+SPREAD = 16
+"""Measurements made before the range of gains is guessed."""
+ROOM = 0.25
+"""The range reaches this fraction of what was seen beyond it on either side."""
+FENCE = 3.0
+"""Gains count up to so many interquartile ranges below the first and above the third quartile: Tukey's outer fences."""
+GROWTH = 1.25
+"""Where something counts as what others say, everything is told anew after so many times as many measurements."""
+HUGE, TINY_UNIT = 1e300, 1e-20
+"""From such gains on, gains are counted in a unit that keeps their differences finite."""
+PROBES = 64
+"""Random points of the space whose distances say how far apart orbits are."""
+ROWS = 256
+"""Failed points whose distances to all others are computed at once."""
+
+
+class Outcome(NamedTuple):
+    """What a measurement gave: a value, or None if it failed; a pruned one counts at most as the median."""
+
+    point: Array
+    value: float | None
+    is_pruned: bool = False
+
+
+class Range(NamedTuple):
+    """The range of gains that the agent works with, in `unit`s, and what gains count as."""
+
+    low: float
+    high: float
+    least: float = 0.0
+    median: float = 0.5
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, gains: Sequence[float]) -> Self:
+        """Return the range of gains, outliers aside, with room on either side.
+
+        Examples
+        --------
+        >>> Range.of([1.0, 2.0, 3.0, 4.0, 5.0])[:2], Range.of([0.0, 1.0, 1.0])[:2]
+        ((0.0, 6.0), (0.0, 1.0))
+        >>> Range.of([1.0, 2.0, 3.0, 4.0, 5.0, 3.5, 2.5, 1e9]).high < 20
+        True
+        """
+        seen = np.array(gains)
+        unit = TINY_UNIT if np.abs(seen).max() > HUGE else 1.0
+        seen *= unit
+        least, median, largest = (float(end) for end in (seen.min(), np.median(seen), seen.max()))
+        if np.isin(seen, (least, largest)).all() and least < largest:
+            return cls(least, largest, least, median, unit)  # successes and failures, which agents know by these ends
+        low, high = least, largest
+        for share in (0.25, 0.05):  # where half of all gains are one number, the quartiles say nothing
+            first, last = np.quantile(seen, [share, 1 - share]).tolist()
+            if last > first:
+                low = max(least, first - FENCE * (last - first))
+                high = min(largest, last + FENCE * (last - first))
+                break
+        room = ROOM * (high - low) if high > low else max(1.0, abs(high))
+        return cls(low - room, high + room, low, median, unit)
+
+    def holds(self, gain: float) -> bool:
+        """Tell whether a gain lies within."""
+        return self.low <= gain * self.unit <= self.high
+
+    def rewards(self, gains: Array) -> Array:
+        """Return what gains are told as."""
+        return np.clip(gains * self.unit, self.low, self.high)
+
+
+@final
+class Driver:
+    """An agent, all that was measured and all that is under way, in the caller's units.
+
+    Parameters
+    ----------
+    space, group
+        As for an agent.
+    maker : callable, optional
+        Makes agents, as in `maximize`; by default the one that suits the number of measurements.
+    sign : float
+        1 if values are to be maximised, -1 if minimised.
+    horizon : int, optional
+        The number of measurements planned.
+    lipschitz : float, optional
+        That of the mean, if it is known.
+    seed : int
+        The agent's, the same whenever it starts again.
+    crossover : int
+        From so many measurements on `OrbitTree` is taken, as in `suited`.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None,
+        maker: Maker | None,
+        *,
+        sign: float = 1.0,
+        horizon: int | None = None,
+        lipschitz: float | None = None,
+        seed: int,
+        crossover: int = CROSSOVER,
+    ) -> None:
+        check_fit(space, group)
+        check_maker(maker)
+        self._space, self._group, self._sign, self._horizon, self._seed = space, group, sign, horizon, seed
+        self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
+        self._crossover, self._is_free, self._suited_for = crossover, maker is None, horizon or 0
+        self._maker = maker or suited(self._suited_for, space, group, crossover)
+        is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
+        self._units = Units(space, group) if is_scaled else Units.same(space, group)
+        self._outcomes: list[Outcome] = []
+        self._were_pending: list[bool] = []
+        self._places = np.empty((64, space.dim))  # of all outcomes, as the agent knows them, with room for more
+        self._gains: list[float] = []  # finite ones, of measurements that went well
+        self._pending: dict[bytes, list[Array]] = {}  # the places under way, by the bytes of their points
+        self._range: Range | None = None
+        self._set_at, self._is_rough = 0, False
+        self._metric: Units | None = None
+        self._spacing: float | None = None
+        self._agent: Any = None
+        self._known = -1  # how many outcomes the agent knows; below 0, it starts again
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was measured well."""
+        return not self._gains
+
+    @property
+    def points(self) -> Array:
+        """The points of all outcomes, as the agent knows them."""
+        return self._places[: len(self._outcomes)]
+
+    def ask(self) -> Array:
+        """Return a point to measure, which is under way then."""
+        self._update()
+        place = np.asarray(self._agent.ask())
+        point = self._units.leave(place)
+        self._pending.setdefault(point.tobytes(), []).append(place)
+        return point
+
+    def expect(self, point: Array) -> None:
+        """Take a point as under way, whoever measures it."""
+        self._update()
+        place = self._units.enter(point)
+        _inform(self._agent, "expect", place)
+        self._pending.setdefault(point.tobytes(), []).append(place)
+
+    def forget(self, point: Array) -> None:
+        """Take back that a point is under way."""
+        self._update()
+        _inform(self._agent, "forget", self._ended(point))
+
+    def expect_only(self, points: Sequence[Array]) -> None:
+        """See to it that these points, and no others, are under way."""
+        wanted = Counter(point.tobytes() for point in points)
+        flying = Counter({key: len(places) for key, places in self._pending.items()})
+        for key in (flying - wanted).elements():
+            self.forget(np.frombuffer(key))
+        for key in (wanted - flying).elements():
+            self.expect(np.frombuffer(key))
+
+    def learn(self, outcomes: Iterable[Outcome], at_once: bool = False) -> None:
+        """Learn what measurements gave, under way or not.
+
+        The range is set as if they had come one after another, so that it depends on their order only; or, `at_once`,
+        for all of them.
+        """
+        for outcome in outcomes:
+            self._record(outcome)
+            if not at_once and self._gains and len(self) >= SPREAD and self._is_due(outcome):
+                self._set_range()
+        if at_once and self._gains and len(self) >= SPREAD:
+            self._set_range()
+        if self._is_free and len(self) > self._suited_for and len(self) >= self._crossover:
+            self._suited_for = len(self)
+            maker = suited(len(self), self._space, self._group, self._crossover)
+            self._known = self._known if maker is self._maker else -1
+            self._maker = maker
+
+    def recommend(self) -> Array:
+        """Return the point that is best by what is known; changes no choice."""
+        agent, _ = self._informed()
+        if hasattr(agent, "recommend"):
+            return self._units.leave(np.asarray(agent.recommend()))
+        rows, gains = self._good()
+        return self._outcomes[int(rows[gains.argmax()])].point.copy()
+
+    def estimate(self, point: Array) -> float:
+        """Return the mean value to expect at a point."""
+        agent, unit = self._informed()
+        place = self._units.enter(point)
+        if hasattr(agent, "estimate"):
+            return float(self._sign * agent.estimate(place) / unit)
+        rows, gains = self._good()
+        distances = self._distances(place[None], self.points[rows])[0]
+        return float(self._sign * gains[distances <= distances.min()].mean())
+
+    def history(self, many: int | None = None) -> History:
+        """Return what was measured, of the first so many outcomes."""
+        outcomes = self._outcomes[:many]
+        good = [outcome for outcome in outcomes if outcome.value is not None]
+        points = np.array([outcome.point for outcome in good]).reshape(-1, self._space.dim)
+        failed = np.array([outcome.point for outcome in outcomes if outcome.value is None])
+        values = np.array([outcome.value for outcome in good], dtype=np.float64)
+        return History(points, values, failed.reshape(-1, self._space.dim))
+
+    def _ended(self, point: Array) -> Array:
+        """Return the place of a point that is no longer under way."""
+        key = point.tobytes()
+        places = self._pending[key]
+        place = places.pop(0)
+        if not places:
+            del self._pending[key]
+        return place
+
+    def _record(self, outcome: Outcome) -> None:
+        was_pending = outcome.point.tobytes() in self._pending
+        place = self._ended(outcome.point) if was_pending else self._units.enter(outcome.point)
+        if len(self) == len(self._places):
+            self._places = np.concatenate([self._places, np.empty_like(self._places)])
+        self._places[len(self)] = place
+        self._were_pending.append(was_pending)
+        value = outcome.value
+        if value is None or math.isnan(value):
+            outcome = outcome._replace(value=None)
+        elif math.isfinite(value) and not outcome.is_pruned:
+            self._gains.append(self._sign * value)
+        self._outcomes.append(outcome)
+
+    def _is_due(self, outcome: Outcome) -> bool:
+        """Tell whether the range is to be set anew after an outcome, the last one."""
+        if self._range is None:
+            return True
+        is_grown = len(self) >= GROWTH * self._set_at
+        if outcome.value is None or outcome.is_pruned or math.isinf(outcome.value):
+            self._is_rough = True
+        elif not self._range.holds(self._sign * outcome.value):
+            if Range.of(self._gains).holds(self._sign * outcome.value):
+                return True
+            self._is_rough = True  # an outlier
+        return self._is_rough and is_grown
+
+    def _set_range(self) -> None:
+        self._range = Range.of(self._gains)
+        self._set_at, self._known = len(self), -1
+        rows, gains = self._good()
+        self._is_rough = len(rows) < len(self) or not all(map(self._range.holds, gains.tolist()))
+
+    def _update(self) -> None:
+        """Bring the agent up to date."""
+        known, many = self._known, len(self)
+        if known < 0:
+            self._agent = self._made(self._range)
+            self._tell(self._agent, self._range)
+            for places in self._pending.values():
+                for place in places:
+                    _inform(self._agent, "expect", place)
+        elif known < many:
+            self._known = -1  # if this is interrupted
+            self._tell(self._agent, self._range, known)
+        self._known = many
+
+    def _informed(self) -> tuple[Any, float]:
+        """Return an agent that was told everything, and its unit of gains."""
+        self._update()
+        if self._range is not None or not self._gains:
+            return self._agent, 1.0 if self._range is None else self._range.unit
+        early = Range.of(self._gains)
+        agent = self._made(early)
+        self._tell(agent, early)
+        return agent, early.unit
+
+    def _made(self, given: Range | None) -> Any:
+        low, high, *_, unit = given or Range(0.0, 1.0)
+        lipschitz = None if self._lipschitz is None else self._lipschitz * unit
+        if lipschitz is None and not learns_slopes(self._maker):
+            lipschitz = 2 * (high - low) / self._units.space.diameter
+        return self._maker(
+            self._units.space,
+            self._units.group,
+            horizon=self._horizon,
+            lipschitz=lipschitz,
+            reward_range=(low, high),
+            seed=self._seed,
+        )
+
+    def _tell(self, agent: Any, given: Range | None, known: int | None = None) -> None:
+        """Tell an agent all outcomes but those it knows, a new one all; without a range, that they are under way."""
+        start = known or 0
+        places = self.points[start:]
+        if given is None:
+            for place, was_pending in zip(places, self._were_pending[start:], strict=True):
+                if known is None or not was_pending:
+                    _inform(agent, "expect", place)
+            return
+        rewards = self._rewards(given, start)
+        if len(places) > 1 and hasattr(agent, "tell_batch"):
+            agent.tell_batch(places, rewards)
+        else:
+            for place, reward in zip(places, rewards.tolist(), strict=True):
+                agent.tell(place, reward)
+
+    def _rewards(self, given: Range, start: int) -> Array:
+        """Return what the outcomes from a number on are told as."""
+        outcomes = self._outcomes[start:]
+        gains = self._sign * np.array([math.nan if outcome.value is None else outcome.value for outcome in outcomes])
+        rewards = given.rewards(gains)
+        pruned = np.array([outcome.is_pruned for outcome in outcomes], dtype=bool)
+        rewards[pruned] = np.minimum(rewards[pruned], given.median)
+        failed = np.flatnonzero(np.isnan(gains))
+        for first in range(0, len(failed), ROWS):
+            rows = failed[first : first + ROWS]
+            rewards[rows] = self._supposed(given, start + rows)
+        return rewards
+
+    def _supposed(self, given: Range, rows: Any) -> Array:
+        """Return what failed outcomes are told as."""
+        if self._spacing is None:
+            probes = self._units.enter(self._space.sample(PROBES, np.random.default_rng(0)))
+            self._spacing = float(self._distances(probes, probes).sum() / (PROBES * (PROBES - 1)))
+        reach = self._spacing * len(self) ** (-1 / self._space.intrinsic_dim)
+        good, gains = self._good()
+        failed = np.array([i for i, outcome in enumerate(self._outcomes) if outcome.value is None], dtype=np.intp)
+        to_good, to_failed = (
+            np.exp(-0.5 * (self._distances(self.points[rows], self.points[others]) / reach) ** 2)
+            for others in (good, failed)
+        )
+        well, ill = to_good.sum(axis=1) + 1, to_failed.sum(axis=1)  # each with one more: its own failure, and a guess
+        near = (to_good @ given.rewards(gains) + given.median) / well
+        return np.asarray(given.least + well / (well + ill) * (near - given.least))
+
+    def _good(self) -> tuple[Any, Array]:
+        """Return the numbers of the outcomes with finite values of their own, and their gains."""
+        rows = [
+            i
+            for i, (_, value, is_pruned) in enumerate(self._outcomes)
+            if value is not None and math.isfinite(value) and not is_pruned
+        ]
+        return np.array(rows, dtype=np.intp), np.array(self._gains)
+
+    def _distances(self, points: Array, others: Array) -> Array:
+        """Return orbit distances between places, (m, k), in coordinates that are all about one wide."""
+        if self._metric is None:
+            self._metric = Units(self._space, self._group)
+        group = self._metric.group or Trivial(self._space.dim)
+        own, other = (self._metric.enter(self._units.leave(places)) for places in (points, others))
+        return np.asarray(group.distance(own, other))
+
+
+def check_maker(maker: Maker | None) -> None:
+    """Refuse what cannot make agents."""
+    if maker is not None and not callable(maker):
+        raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {shown(maker)}.")
+
+
+def _inform(agent: Any, what: str, place: Array) -> None:
+    """Call a method that an agent of the user's own may lack."""
+    method = getattr(agent, what, None)
+    if method is not None:
+        method(place)

@@ -149,7 +149,7 @@ def highest(model: Model, space: ob.spaces.Space, unit: int, beta: float, number
     rng = np.random.default_rng([1, number])
 
     def sloped(points: Array) -> tuple[Array, Array]:
-        means, variances, mean_slopes, variance_slopes = model.slopes(points)
+        means, variances, mean_slopes, variance_slopes = model.gradients(points)
         roots = np.sqrt(variances)
         return means + beta * roots, mean_slopes + (beta / 2 / roots)[:, None] * variance_slopes
 

@@ -35,7 +35,7 @@ def main() -> None:
     regret("flat at 0.4, with a bump 0.2 high and 0.2 wide", Bump)
 
 
-def per_round(make: Callable[..., A.Agent], problem: ob.problems.Problem, horizon: int, repeats: int = 5) -> float:
+def per_round(make: Callable[..., Any], problem: ob.problems.Problem, horizon: int, repeats: int = 5) -> float:
     """Return the median seconds per round of single runs."""
     ob.simulate(make, problem, 1000, seeds=1)
     return median(ob.simulate(make, problem, horizon, seeds=[s], jobs=1).seconds_per_round for s in range(repeats))

@@ -6,6 +6,8 @@ import networkx
 import numpy as np
 
 import orbandit as ob
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.experiments.compiled import Simulable, Simulation
 
 A, G, S = ob.agents, ob.groups, ob.spaces
 
@@ -77,7 +79,7 @@ PAIRS = [
 
 
 def is_listed(agent):
-    return not hasattr(agent, "space")
+    return agent.space is None
 
 
 def is_tree(agent):
@@ -124,9 +126,9 @@ def peak_in(space):
 
 def state(agent):
     """Everything an agent knows, for comparisons bit for bit, with what it would play next worked out."""
-    agent._settle()
-    following = agent._point(agent._choose()) if isinstance(agent, A.OrbitGP) else agent._choose()
-    settings, scalars, arrays = agent._frozen()
+    agent.settle()
+    following = agent.arms.point(agent._choose()) if isinstance(agent, A.OrbitGP) else agent._choose()
+    _, (_, settings, scalars, _, arrays) = agent.__reduce__()
     stream = repr(agent._rng.bit_generator.state)
     frozen = {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
     return repr(settings), scalars, frozen, stream, agent.rounds, agent._goal, repr(following)
@@ -142,7 +144,36 @@ def stats(agent):
         sums, counts = np.zeros(len(pending)), np.zeros(len(pending))
         sums[: len(told)], counts[: len(told)] = told.counts * told.means, told.counts
         return np.column_stack([sums, counts, pending])
-    return (agent._stats if is_tree(agent) else agent._table.stats)[:, :3]
+    return (agent._stats if is_tree(agent) else agent.arms.table.stats)[:, :3]
+
+
+def lists_of(agent):
+    """Who learns from each arm of an agent with a table, if that are others, too."""
+    return agent._lists if isinstance(agent, A.UCBN) else None if is_listed(agent) else agent.arms.learners.lists
+
+
+def nearest(agent, point):
+    """The number of the arm nearest to a point, or of an arm by its name."""
+    return agent.arms.handle(point) if is_listed(agent) else agent.arms.nearest(point)
+
+
+def learners_of(agent, point):
+    """The arms that learn from a reward of a point."""
+    if not is_listed(agent):
+        return agent.arms.learning(ELSEWHERE, point)
+    arm = agent.arms.handle(point)
+    return np.array([arm]) if lists_of(agent) is None else lists_of(agent).of(arm)
+
+
+def rounds_of(agent, mean, draws, keep=()):
+    """Play rounds by the compiled loop, if there is one; return the means of all points, and some points."""
+    if isinstance(agent, Simulable):
+        return Simulation(agent, mean).play(draws, keep)
+    points = []
+    for draw in draws:
+        points.append(agent.ask())
+        agent.tell(points[-1], float(draw < mean(points[-1][None])[0]))
+    return mean(np.array(points)), [points[i] for i in keep]
 
 
 def summary(agent):
@@ -154,13 +185,13 @@ def summary(agent):
 
 def a_pending(agent):
     """The point of a pending ask."""
-    key, handles = agent._asked.copy().popitem()
-    return np.frombuffer(key) if isinstance(key, bytes) else agent._point(handles[0])
+    key, handles = agent._ledger.pending.copy().popitem()
+    return np.frombuffer(key) if isinstance(key, bytes) else agent.arms.point(handles[0])
 
 
 def last_ask(agent):
     """The ask that is not settled yet; `state` settles it."""
-    return agent._last
+    return agent._ledger.last
 
 
 def play(agent, rounds, seed, low=0.0, high=1.0):

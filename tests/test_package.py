@@ -1,5 +1,6 @@
 """The package as a whole: what importing it costs, what it exports, its command and its examples."""
 
+import ast
 import dataclasses
 import os
 import runpy
@@ -79,6 +80,30 @@ def test_public_names():
     for module in (ob.spaces, ob.groups, ob.errors, ob.reports):
         for name in module.__all__:
             assert hasattr(module, name)
+
+
+def private_names(path):
+    """Return the private names that a file defines, and those it takes of objects other than self."""
+    tree, defined, taken = ast.parse(path.read_text(encoding="utf-8")), set(), set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                defined.add(name)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+                defined.add(name)
+            case ast.Attribute(attr=name) if name.startswith("_") and not name.startswith("__"):
+                taken.add(name)
+    return defined, taken
+
+
+def test_what_one_package_asks_of_another_is_public():
+    source, kept = ROOT / "src" / "orbandit", {"_replace", "_exit"}  # of named tuples, of os
+    kept |= {"_play"}  # the compiled rounds of an agent
+    packages = {path.relative_to(source).parts[0] for path in source.rglob("*.py")}
+    for package in packages:
+        files = [source / package] if package.endswith(".py") else (source / package).rglob("*.py")
+        defined, taken = (set().union(*names) for names in zip(*map(private_names, files), strict=True))
+        assert taken <= defined | kept, package
 
 
 def test_errors_are_catchable_by_kind():

@@ -286,7 +286,7 @@ def _checked(history: History | None, space: Space) -> list[tuple[Array, float]]
     points, values = as_points(history.points, space.dim)[0], as_finite(history.values, "history.values")
     if values.shape != (len(points),):
         raise InputError(f"`history` must have one value for each of its {len(points)} points.")
-    inside = np.asarray(space.contains(points, tol=space._tolerance))
+    inside = np.asarray(space.contains(points, tol=space.tolerance))
     if not inside.all():
         raise InputError(f"`history` must have points of {shown(space)}, but has {shown(points[~inside][0])}.")
     return list(zip(points, values.tolist(), strict=True))

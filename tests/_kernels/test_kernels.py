@@ -153,7 +153,7 @@ def test_a_point_within_the_polar_cone_s_border_stays():
 @both
 def test_onto_polytope_meets_the_optimality_conditions(compiled):
     cube = ob.spaces.Box(-1, 1, dim=3)
-    normals, offsets = cube._halfspaces()
+    normals, offsets = cube.halfspaces()
     points = np.random.default_rng(6).uniform(-3, 3, (20, 3))
     nearest, weights = np.empty_like(points), np.empty((20, 6))
     pick(onto_polytope, compiled)(points, normals, offsets, cube.diameter, nearest, weights)

@@ -60,7 +60,7 @@ def means(compiled, family, a, b, signed, *, kinds=None, lengths=None, is_symmet
     kinds, scales = (np.zeros(size, dtype=np.int64), 0) if kinds is None else (kinds, kinds.max() + 2)
     second = in_blocks(b, signed, 1)
     own = Own(np.empty((h, second.shape[1], LANES)), np.empty((h, second.shape[1], kinds.max() + 1, LANES)), kinds)
-    for image, values, slopes in zip(second, own.values, own.slopes, strict=True):
+    for image, values, slopes in zip(second, own.values, own.by_kind, strict=True):
         pick(paired_similarities, compiled)(image[:, :units].copy(), image, kinds, values, slopes)
     out, by_scale = np.full((n, k), np.nan), np.full((scales, n, k), np.nan)
     gradients = np.full((n, 0 if lengths is None else units * size, k), np.nan)

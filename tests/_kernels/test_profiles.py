@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import naive_gp
-from orbandit._kernels.profiles import LANES, carry, padded, profile, write_mean
+from orbandit._kernels.profiles import ROW_MULTIPLE, SQUARE, add_carried, family_values, padded_width, write_mean
 from orbandit.agents.gaussian.families import FAMILIES
 
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
@@ -19,8 +19,7 @@ def pick(kernel, compiled):
 def test_families(name, compiled):
     q = np.concatenate([[0.0, 1e-20, 1e-10], np.geomspace(1e-4, 300, 20), [1e5, 1e20]])
     values, slopes = np.full(len(q), np.nan), np.full(len(q), np.nan)
-    number = 1 + list(FAMILIES).index(name)
-    pick(profile, compiled)(number, q, len(q), values, slopes)
+    pick(family_values, compiled)(FAMILIES[name].number, q, len(q), values, slopes)
     expected, expected_slopes = FAMILIES[name].both(q)
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-24)
     np.testing.assert_allclose(slopes, expected_slopes, rtol=1e-12, atol=1e-24)
@@ -30,19 +29,19 @@ def test_families(name, compiled):
 
 
 @both
-def test_the_plain_one_and_what_is_beyond_the_width(compiled):
+def test_the_square_itself_and_what_is_beyond_the_width(compiled):
     q, values, slopes = np.arange(5.0), np.full(5, -1.0), np.full(5, -1.0)
-    pick(profile, compiled)(0, q, 3, values, slopes)
+    pick(family_values, compiled)(SQUARE, q, 3, values, slopes)
     assert values.tolist() == [0.0, 1.0, 2.0, -1.0, -1.0]
     assert slopes.tolist() == [1.0, 1.0, 1.0, -1.0, -1.0]
 
 
 @both
 def test_widths(compiled):
-    for columns in range(3 * LANES):
-        width = pick(padded, compiled)(columns)
-        assert columns <= width < columns + LANES
-        assert width % LANES == 0
+    for columns in range(3 * ROW_MULTIPLE):
+        width = pick(padded_width, compiled)(columns)
+        assert columns <= width < columns + ROW_MULTIPLE
+        assert width % ROW_MULTIPLE == 0
 
 
 @both
@@ -52,7 +51,7 @@ def test_carry(compiled):
     turn[1, 0] = 0.0
     expected = totals.copy()
     expected[:, :4] += turn.T @ by_feature[:, :4]
-    pick(carry, compiled)(turn, by_feature, 4, totals)
+    pick(add_carried, compiled)(turn, by_feature, 4, totals)
     np.testing.assert_allclose(totals, expected, atol=1e-14)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import naive_gp
 from orbandit._kernels import squares
-from orbandit._kernels.profiles import padded
+from orbandit._kernels.profiles import padded_width
 from orbandit._kernels.squares import square_means
 from orbandit.agents.gaussian.families import FAMILIES
 
@@ -34,7 +34,7 @@ def number(family):
 
 
 def turned(b):
-    columns = np.zeros((b.shape[1], b.shape[2], padded(len(b))))
+    columns = np.zeros((b.shape[1], b.shape[2], padded_width(len(b))))
     columns[:, :, : len(b)] = b.transpose(1, 2, 0)
     return columns
 

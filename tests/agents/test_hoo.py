@@ -7,6 +7,7 @@ import pytest
 
 import naive
 import orbandit as ob
+from agent_cases import rounds_of
 from orbandit._kernels import hoo as kernels
 from orbandit.agents.hoo import preferences
 from orbandit.meshes.cells import CellTree
@@ -55,7 +56,7 @@ def test_it_plays_the_published_algorithm(place, compiled, monkeypatch):
     def mean(points):
         return 0.1 + 0.8 / (1 + ((points - space.project(np.full(space.dim, 0.3))) ** 2).sum(axis=1))
 
-    played, points = agent._play(mean, draws, np.arange(n))
+    played, points = rounds_of(agent, mean, draws, np.arange(n))
     for t in range(n):
         cell = names[twin.ask(1)]
         expected = tree.points(np.array([cell]))
@@ -68,7 +69,7 @@ def test_nu_and_rho_follow_from_the_cells():
     for space, group in PLACES.values():
         agent = A.HOO(space, group, horizon=1000, lipschitz=3.0, reward_range=(0.0, 2.0))
         for depth in range(30):
-            assert 3.0 * agent._cells.diameter(depth) <= agent.nu * agent.rho**depth * (1 + 1e-9)
+            assert 3.0 * agent.arms.cells.diameter(depth) <= agent.nu * agent.rho**depth * (1 + 1e-9)
         assert agent.nu / 2 * agent.rho**agent.depth <= 1000**-0.5 * (1 + 1e-9)
         assert agent.nu / 2 * agent.rho ** (agent.depth - 1) > 1000**-0.5
     given = A.HOO(SQUARE, horizon=1000, nu=4.0, rho=0.5, reward_range=(0, 2))
@@ -78,9 +79,9 @@ def test_nu_and_rho_follow_from_the_cells():
 
 def test_cells_at_the_limit_are_not_cut():
     agent = A.HOO(SQUARE, horizon=100, nu=0.5, rho=0.5, seed=0)
-    agent._play(lambda points: np.full(len(points), 0.5), np.random.default_rng(0).random(3000))
+    rounds_of(agent, lambda points: np.full(len(points), 0.5), np.random.default_rng(0).random(3000))
     assert agent.depth == 3
-    assert agent._cells.depths.max() == 3
+    assert agent.arms.cells.depths.max() == 3
     assert agent._stats[0, 1] == 3000
 
 
@@ -88,7 +89,7 @@ def test_an_epoch_keeps_the_cells_and_deepens_the_tree():
     agent = A.HOO(SQUARE, G.Symmetric(2), seed=0)
     shallow = agent.depth
     cone = ob.problems.Cone(SQUARE, G.Symmetric(2), peak=[0.2, 0.7])
-    agent._play(cone.mean, np.random.default_rng(0).random(5000))
+    rounds_of(agent, cone.mean, np.random.default_rng(0).random(5000))
     assert agent.depth > shallow
     assert agent._stats[0, 1] == 5000
     assert agent._width == 2 * math.log(8192)

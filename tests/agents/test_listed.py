@@ -21,7 +21,7 @@ def against_twin(agent, sees, horizon, means, rounds=600):
     for _ in range(rounds):
         number = twin.ask()
         arm = agent.ask()
-        assert arm == agent._point(number)
+        assert arm == agent.arms.point(number)
         reward = float(rng.random() < means[arm])
         twin.tell(number, reward)
         agent.tell(arm, reward)
@@ -35,11 +35,11 @@ def test_ucb1_plays_the_formula():
 def test_ucb1_without_a_horizon_takes_that_of_the_epoch():
     agent = A.UCB1(3, seed=0)
     for horizon in (64, 128, 256):
-        assert agent._table.width == 2 * np.log(horizon)
+        assert agent.arms.table.width == 2 * np.log(horizon)
         for _ in range(horizon - agent.rounds):
             agent.tell(agent.ask(), 0.5)
     assert agent.rounds == 256
-    assert agent._table.width == 2 * np.log(512)
+    assert agent.arms.table.width == 2 * np.log(512)
 
 
 def test_ties_go_to_priorities_that_every_arm_may_lead():
@@ -95,8 +95,8 @@ def random_graph(directed=False):
 def test_ucbn_plays_the_formula_on_a_graph(directed):
     graph = random_graph(directed)
     agent = A.UCBN(graph, horizon=800, seed=2)
-    numbers = {agent._point(k): k for k in range(15)}
-    sees = [[numbers[j] for j in {agent._point(k), *graph[agent._point(k)]}] for k in range(15)]
+    numbers = {agent.arms.point(k): k for k in range(15)}
+    sees = [[numbers[j] for j in {agent.arms.point(k), *graph[agent.arms.point(k)]}] for k in range(15)]
     against_twin(agent, sees, 800, np.linspace(0.9, 0.2, 15), 800)
 
 

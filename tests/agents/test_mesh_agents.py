@@ -7,8 +7,9 @@ import pytest
 
 import naive
 import orbandit as ob
+from agent_cases import rounds_of
 from orbandit._kernels.arms import SUM
-from orbandit.agents.scales import measured_net
+from orbandit.agents.mesh_rule import measured_net
 from orbandit.errors import InputError, InputTypeError
 
 A, G, S, M = ob.agents, ob.groups, ob.spaces, ob.meshes
@@ -134,7 +135,7 @@ def test_whole_runs_play_as_on_paper(kind, place):
     n = 4000
     agent = kind(space, group, horizon=n, seed=3)
     metric = group or G.Trivial(space.dim)
-    points = agent._arms.points
+    points = agent.arms.numbered.points
     distances = np.asarray(metric.distance(points, points))
     near = distances <= 2 * agent.delta * (1 + 1e-9) if kind in SHARING else np.eye(len(points), dtype=bool)
     sees = [np.flatnonzero(row) for row in near]
@@ -143,7 +144,7 @@ def test_whole_runs_play_as_on_paper(kind, place):
     else:
         twin = naive.SharedUCB(sees, 2 * math.log(n))
     means, draws = 0.1 + 0.8 * (distances[0] < 0.3), np.random.default_rng(1).random(n)
-    played, kept = agent._play(lambda batch: means, draws, np.arange(n))
+    played, kept = rounds_of(agent, lambda batch: means, draws, np.arange(n))
     rounds = n if kind is A.UniformMesh or len(points) < 60 else 800
     for t in range(rounds):
         arm = twin.ask()
@@ -151,7 +152,7 @@ def test_whole_runs_play_as_on_paper(kind, place):
         assert (kept[t] == points[arm]).all()
         twin.tell(arm, float(draws[t] < means[arm]))
     if rounds == n:
-        np.testing.assert_array_equal(agent._table.stats[:, SUM], twin.sums)
+        np.testing.assert_array_equal(agent.arms.table.stats[:, SUM], twin.sums)
 
 
 def grid(cells):
@@ -168,8 +169,8 @@ def test_the_folded_and_the_full_agent_play_the_same_orbits(kind):
     orbit = orbit.ravel()
     full, folded = (kind(CUBE, group, horizon=n, mesh=M.Mesh(p, delta), seed=0) for p in (points, representatives))
     priorities = np.random.default_rng(7).random(len(representatives))
-    full._begin(full.mesh, priorities[orbit])
-    folded._begin(folded.mesh, priorities)
+    full.arms.open(full.mesh, priorities[orbit], n)
+    folded.arms.open(folded.mesh, priorities, n)
     assert (full.n_arms, folded.n_arms) == (216, 56)
     cone = ob.problems.Cone(CUBE, group, peak=[0.85, 0.2, 0.45])
     rng = np.random.default_rng(8)
@@ -185,13 +186,13 @@ def test_the_folded_and_the_full_agent_play_the_same_orbits(kind):
 
 def test_lists_made_on_first_play_change_nothing(monkeypatch):
     at_once = A.UniformMeshN(CUBE, G.Symmetric(3), horizon=5000, seed=0)
-    monkeypatch.setattr(ob.agents.sharing, "LISTED", 10)
-    monkeypatch.setattr(ob.agents.sharing, "BATCH", 7)
+    monkeypatch.setattr(ob.agents.learners, "MAX_LISTED", 10)
+    monkeypatch.setattr(ob.agents.learners, "BATCH", 7)
     later = A.UniformMeshN(CUBE, G.Symmetric(3), horizon=5000, seed=0)
-    assert len(later._lists.unlisted()) == later.n_arms
+    assert len(later.arms.learners.lists.unlisted()) == later.n_arms
     cone = ob.problems.Cone(CUBE, G.Symmetric(3), peak=[0.9, 0.2, 0.6])
     draws = np.random.default_rng(0).random(5000)
-    np.testing.assert_array_equal(at_once._play(cone.mean, draws)[0], later._play(cone.mean, draws)[0])
+    np.testing.assert_array_equal(rounds_of(at_once, cone.mean, draws)[0], rounds_of(later, cone.mean, draws)[0])
     np.testing.assert_array_equal(at_once.counts(), later.counts())
 
 
@@ -242,8 +243,8 @@ def test_an_agent_without_a_horizon_refines_its_mesh_and_loses_no_reward():
     assert np.nansum(agent.counts() * agent.means()) == pytest.approx(total)
     agent.tell(late, 1.0)  # asked of a mesh that is no more
     assert agent.counts().sum() == 1501
-    assert agent._asked == {}
-    assert (agent._table.stats[:, ob._kernels.arms.PENDING] == 0).all()
+    assert agent._ledger.pending == {}
+    assert (agent.arms.table.stats[:, ob._kernels.arms.PENDING] == 0).all()
 
 
 def test_observations_of_earlier_epochs_go_where_they_belong():
@@ -262,7 +263,7 @@ def test_observations_of_earlier_epochs_go_where_they_belong():
 
 def test_a_mesh_that_would_be_too_large_ends_the_refining(monkeypatch):
     agent = A.UniformMesh(SQUARE, seed=0)
-    monkeypatch.setattr(ob.meshes.nets, "LIMIT", 5)
+    monkeypatch.setattr(ob.meshes.nets, "MAX_LATTICE_POINTS", 5)
     size = agent.n_arms
     for _ in range(200):
         agent.tell(agent.ask(), 0.5)
@@ -280,9 +281,9 @@ def test_elimination_keeps_the_best_arm_only_because_it_is_widened():
     def survivors(lipschitz):
         mesh = M.Mesh(points, 0.025)
         agent = A.SideObservationElimination(space, horizon=n, lipschitz=lipschitz, mesh=mesh, seed=0)
-        agent._begin(mesh, np.array([0.0, 1.0, 1.0, 0.0]))
+        agent.arms.open(mesh, np.array([0.0, 1.0, 1.0, 0.0]), n)
         draws = np.random.default_rng(1).random(n)
-        agent._play(lambda batch: np.array([means[round(x, 2)] for x in batch[:, 0]]), draws)
+        rounds_of(agent, lambda batch: np.array([means[round(x, 2)] for x in batch[:, 0]]), draws)
         return agent.alive()
 
     assert survivors(10.0)[0]  # the true constant: a bias of up to 0.5 is taken into account
@@ -294,7 +295,7 @@ def test_elimination_drops_what_cannot_be_best_and_never_the_best():
     cone = ob.problems.Cone(SQUARE, group, peak=[0.9, 0.2])
     for seed in range(5):
         agent = A.SideObservationElimination(SQUARE, group, horizon=300_000, seed=seed)
-        agent._play(cone.mean, np.random.default_rng(seed).random(300_000))
+        rounds_of(agent, cone.mean, np.random.default_rng(seed).random(300_000))
         alive, values = agent.alive(), cone.mean(agent.mesh.points)
         assert alive[values.argmax()]
         assert 0 < alive.sum() < agent.n_arms
@@ -325,7 +326,7 @@ def test_points_that_are_there_twice_are_one_arm():
     asked = [agent.ask() for _ in range(6)]
     for point in asked:
         agent.tell(point, 0.5)
-    assert (agent._table.stats[:, ob._kernels.arms.PENDING] == 0).all()
+    assert (agent.arms.table.stats[:, ob._kernels.arms.PENDING] == 0).all()
     assert agent.counts().sum() == 6
 
 
@@ -343,11 +344,11 @@ def test_uniform_mesh_takes_one_point_of_each_orbit():
 def test_a_mesh_that_stays_keeps_its_priorities():
     for settings in ({"delta": 0.2}, {"mesh": M.net(SQUARE, 0.2)}):
         agent = A.UniformMeshN(SQUARE, seed=0, **settings)
-        order = agent._order
+        order = agent.arms.table.order
         agent.tell_batch(SQUARE.sample(300, 0), np.full(300, 0.5))
         assert agent._goal == 512
-        assert agent._table.width == 2 * math.log(512)
-        assert agent._order is order
+        assert agent.arms.table.width == 2 * math.log(512)
+        assert agent.arms.table.order is order
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e9])
@@ -392,4 +393,4 @@ def test_negative_zeros_are_zeros():
     agent.tell([0.9, 0.0], 1.0)
     agent.ask()
     agent.ask()
-    assert len(agent._pending_keys()) <= 2
+    assert len(agent._ledger.keys) <= 2

@@ -164,13 +164,13 @@ def test_what_another_version_of_a_kernel_saved_is_worked_out_anew():
     for point in cube.sample(30, rng):
         agent.tell(point, float(rng.random()))
     model = agent._model
-    same = Model.restored(model.kernel, model.pool, model.rewards.features, model.arrays())
+    same = Model.restore(model.kernel, model.pool, model.rewards.features, model.arrays())
     np.testing.assert_array_equal(same.pool_means, model.pool_means)
     arrays = model.arrays()
     arrays["covariances"] = 0.7 * arrays["covariances"]  # as if averages were not level
     arrays["cross"] = 0.7 * arrays["cross"]
     arrays["pool_stats"] = 0.9 * arrays["pool_stats"]
-    anew = Model.restored(model.kernel, model.pool, model.rewards.features, arrays)
+    anew = Model.restore(model.kernel, model.pool, model.rewards.features, arrays)
     np.testing.assert_allclose(anew.pool_means, model.pool_means, atol=1e-6)
     np.testing.assert_allclose(anew.pool_variances, model.pool_variances, atol=1e-6)
 
@@ -247,7 +247,7 @@ def test_a_long_tail_is_drawn_in_for_the_best_and_estimates_are_of_rewards_as_th
     error = np.abs([agent.estimate(point) for point in others] - collisions(others))
     assert np.median(error) < (0.015 if goal == "best" else 0.04)
     agent.tell(points[0], 1.0)  # a second reward of a point: its mean counts, warped
-    row = int(np.abs(agent._model.rewards.points - agent._units.enter(points[0])).sum(axis=1).argmin())
+    row = int(np.abs(agent._model.rewards.points - agent.arms.units.enter(points[0])).sum(axis=1).argmin())
     mean = (1.0 + collisions(points[:1])[0]) / 2
     known = agent._unscaled(agent._model.warp.undone(agent._model.posterior.means[row]))
     assert known == pytest.approx(mean, rel=1e-9)

@@ -7,6 +7,7 @@ import pytest
 
 import naive
 import orbandit as ob
+from agent_cases import rounds_of
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit.agents import orbit_tree as constants
@@ -47,21 +48,21 @@ def test_it_plays_as_its_twin(place, mode):
     space, group = PLACES[place]
     n = 200  # in a product, rounding decides after 250 rounds which of two equal cells is the last of the 32
     agent = OrbitTree(space, group, horizon=n, seed=3, **MODES[mode])
-    tree = CellTree(agent._units.space, agent._units.group)
+    tree = CellTree(agent.arms.units.space, agent.arms.units.group)
 
     def ties(cell):
         return float(hashes(tree.codes[[cell]], agent._salt)[0]) * 1e-9 / 2.0**64
 
-    twin = naive.OrbitTree(tree, constants, agent._scale, n, ties, mode == "theory", mode == "unknown")
+    twin = naive.OrbitTree(tree, constants, agent.arms.scale, n, ties, mode == "theory", mode == "unknown")
     mean, draws = bump(space), np.random.default_rng(4).random(n)
-    played, points = agent._play(mean, draws, np.arange(n))
+    played, points = rounds_of(agent, mean, draws, np.arange(n))
     for t in range(n):
         cell = twin.ask()
-        expected = agent._units.leave(tree.points(np.array([cell])))
+        expected = agent.arms.units.leave(tree.points(np.array([cell])))
         np.testing.assert_allclose(points[t], expected[0], atol=1e-12)
         assert played[t] == pytest.approx(mean(expected)[0], abs=1e-12), t
         twin.tell(cell, float(draws[t] < played[t]))
-    assert agent.lipschitz * agent._units.sizes.min() == pytest.approx(twin.scale)
+    assert agent.lipschitz * agent.arms.units.sizes.min() == pytest.approx(twin.scale)
     assert agent.n_arms == len(twin.keys)
 
 
@@ -74,7 +75,7 @@ def test_plain_kernels_do_as_compiled_ones(mode, monkeypatch):
         agent = OrbitTree(CUBE, G.Symmetric(3), horizon=150, seed=1, **MODES[mode])
         agent.tell([0.1, 0.2, 0.3], 0.7)
         agent.ask_batch(4)
-        played, _ = agent._play(bump(CUBE), np.random.default_rng(0).random(150))
+        played, _ = rounds_of(agent, bump(CUBE), np.random.default_rng(0).random(150))
         return played, agent.recommend(), agent.estimate([0.5, 0.4, 0.3])
 
     compiled = run()
@@ -89,17 +90,17 @@ def test_kriging_finds_the_most_telling_cells_and_conditions_on_them():
     rng = np.random.default_rng(0)
     for space, group in PLACES.values():
         agent = OrbitTree(space, group, horizon=5000, lipschitz=1.0, seed=0)
-        agent._play(bump(space), rng.random(600))
+        rounds_of(agent, bump(space), rng.random(600))
         for point in space.sample(60, 2):  # rewards are then at the mean of the places told
             agent.tell(point, 0.5)
-        twin = naive.OrbitTree(agent._cells, constants, agent._scale, 5000, lambda cell: 0.0)
+        twin = naive.OrbitTree(agent.arms.cells, constants, agent.arms.scale, 5000, lambda cell: 0.0)
         twin.place = lambda cell, agent=agent: agent._leaves.places[cell]  # in units of the scale, which is 1
         known = np.flatnonzero(agent._stats[:, kernels.COUNT] > 0)
         assert (agent._leaves.places != agent._leaves.centers).any()
         twin.values = {int(c): tuple(agent._stats[c, [kernels.VALUE, kernels.NOISE]]) for c in known}
         for point in space.sample(20, 1):
             place = agent._place(point)
-            size = kriging.gather(agent._tree, place)
+            size = kriging.nearest_cells(agent._tree, place)
             near = [c for c in twin.values if np.linalg.norm(place - twin.place(c)) <= 1.5]
             ranks = sorted(twin.variogram(place, twin.place(c)) + twin.values[c][1] for c in near)
             np.testing.assert_allclose(agent._tree.work[1][:size], ranks[:32], rtol=1e-9)
@@ -127,8 +128,8 @@ def test_bounds_of_theory_hold(place):
             if seed == 2:  # data from elsewhere, too
                 for point in space.sample(5, rng):
                     agent.tell(point, float(rng.random() < mean(point[None])[0]))
-            agent._play(mean, rng.random(200))
-            keys = np.array([agent._leaves.keys[agent._nearest(point)] for point in points])
+            rounds_of(agent, mean, rng.random(200))
+            keys = np.array([agent._leaves.keys[agent.arms.handle(point)] for point in points])
             assert (keys >= rewards - 1e-9).all()
 
 
@@ -151,18 +152,18 @@ def test_every_cell_played_near_its_parents_bound():
     """Every point played is within 4 L radius(parent) of the best, cell by cell."""
     mean = rough(CUBE, G.Symmetric(3), 5)
     agent = OrbitTree(CUBE, G.Symmetric(3), horizon=20_000, guarantee="theory", lipschitz=1.0, seed=0)
-    agent._play(mean, np.random.default_rng(0).random(20_000))
+    rounds_of(agent, mean, np.random.default_rng(0).random(20_000))
     best = mean(CUBE.sample(20_000, 0)).max()
     played = np.flatnonzero(agent._stats[:, kernels.COUNT] > 0)
-    parents = agent._cells.parents[played]
+    parents = agent.arms.cells.parents[played]
     divided = parents[agent._stats[parents, kernels.COUNT] > 0]
     assert len(divided) > 20
     mine = played[agent._stats[parents, kernels.COUNT] > 0]
-    gaps = best - mean(agent._cells.points(mine))
-    assert (gaps <= 4 * agent._leaves._radii[agent._cells.depths[divided]]).all()
+    gaps = best - mean(agent.arms.cells.points(mine))
+    assert (gaps <= 4 * agent._leaves._radii[agent.arms.cells.depths[divided]]).all()
     visits = agent._stats[played, kernels.COUNT]
     w = math.log(6) + 3 * math.log(20_000)
-    assert (visits <= 1 + w / (2 * agent._leaves._radii[agent._cells.depths[played]] ** 2)).all()
+    assert (visits <= 1 + w / (2 * agent._leaves._radii[agent.arms.cells.depths[played]] ** 2)).all()
 
 
 def test_little_noise_is_learnt_and_used():
@@ -179,7 +180,7 @@ def test_little_noise_is_learnt_and_used():
 
 def test_the_noise_of_bernoulli_rewards_is_all_there_can_be():
     agent = OrbitTree(SQUARE, horizon=5000, lipschitz=1.0, seed=0)
-    agent._play(bump(SQUARE), np.random.default_rng(1).random(5000))
+    rounds_of(agent, bump(SQUARE), np.random.default_rng(1).random(5000))
     assert agent._leaves.pool[kernels.RESIDUAL] / agent._leaves.pool[kernels.FREEDOM] == pytest.approx(1.0, abs=0.1)
 
 
@@ -192,7 +193,7 @@ def test_it_works_without_the_lipschitz_constant(slope):
     for lipschitz in (slope, None):
         agents = [OrbitTree(SQUARE, G.Symmetric(2), horizon=10_000, lipschitz=lipschitz, seed=s) for s in range(4)]
         draws = np.random.default_rng(0).random((4, 10_000))
-        played = [agent._play(mean, row)[0] for agent, row in zip(agents, draws, strict=True)]
+        played = [rounds_of(agent, mean, row)[0] for agent, row in zip(agents, draws, strict=True)]
         regrets[lipschitz] = np.mean([9000 - one.sum() for one in played])
     assert regrets[None] < 2 * regrets[slope]
     assert agents[0].lipschitz >= 2**0.5 * (1 - 1e-12)
@@ -220,25 +221,25 @@ def test_the_place_of_rewards_is_their_mean():
     agent, points = OrbitTree(SQUARE, horizon=100, seed=0), np.array([[0.1, 0.1], [0.2, 0.05], [0.05, 0.2]])
     for point in points:
         agent.tell(point, 0.5)
-    leaf = agent._nearest(points[0])
-    assert {agent._nearest(point) for point in points} == {leaf}
+    leaf = agent.arms.handle(points[0])
+    assert {agent.arms.handle(point) for point in points} == {leaf}
     places = np.array([agent._place(point) for point in points])
     np.testing.assert_allclose(agent._leaves.places[leaf], places.mean(axis=0))
-    kernels.expect(agent._tree, leaf, 1.0)
+    kernels.expect(agent._tree, leaf, agent._leaves.centers[leaf], 1.0)
     mixed = [*places, agent._leaves.centers[leaf]]
     np.testing.assert_allclose(agent._leaves.places[leaf], np.mean(mixed, axis=0))
-    kernels.expect(agent._tree, leaf, -1.0)
+    kernels.expect(agent._tree, leaf, agent._leaves.centers[leaf], -1.0)
     np.testing.assert_allclose(agent._leaves.places[leaf], places.mean(axis=0))
 
 
 def test_rewards_of_other_points_count_with_twice_the_radius():
     agent = OrbitTree(SQUARE, horizon=1000, guarantee="theory", lipschitz=1.0, seed=0)
-    leaf = agent._nearest([0.01, 0.01])
+    leaf = agent.arms.handle([0.01, 0.01])
     for _ in range(30):
         agent.tell([0.01, 0.01], 0.25)
     w = math.log(6) + 3 * math.log(1000)
     radius = min(math.sqrt(w / 60), 7 * w / (3 * 29))
-    size = agent._leaves._radii[agent._cells.depths[leaf]]
+    size = agent._leaves._radii[agent.arms.cells.depths[leaf]]
     assert agent._leaves.keys[leaf] == pytest.approx(0.25 + radius + 2 * size, abs=1e-6)
 
 
@@ -252,20 +253,20 @@ def test_theory_uses_late_rewards_of_divided_cells():
     agent.ask()
     live = np.flatnonzero(agent._leaves.live)
     for leaf in live:
-        parent = agent._cells.parents[leaf]
+        parent = agent.arms.cells.parents[leaf]
         if agent._stats[parent, kernels.COUNT] > 0:
-            own = kernels.bounded(agent._tree, int(parent), agent._stats[parent, kernels.COUNT])
-            assert kernels.bounded(agent._tree, int(leaf), 0.0) <= own
+            own = kernels.upper_bound(agent._tree, int(parent), agent._stats[parent, kernels.COUNT])
+            assert kernels.upper_bound(agent._tree, int(leaf), 0.0) <= own
 
 
 def test_epochs_take_up_their_horizon():
     agent = OrbitTree(SQUARE, seed=0)
-    agent._play(bump(SQUARE), np.random.default_rng(0).random(20_000))
+    rounds_of(agent, bump(SQUARE), np.random.default_rng(0).random(20_000))
     assert agent._goal == 32_768
-    assert agent._tree.rules[kriging.BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
+    assert agent._tree.rules[kriging.RULE_BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
     bounds = OrbitTree(SQUARE, guarantee="theory", lipschitz=1.0, seed=0)
-    bounds._play(bump(SQUARE), np.random.default_rng(0).random(100))
-    assert bounds._tree.rules[kriging.LOG] == pytest.approx(math.log(6 * 128.0**3))
+    rounds_of(bounds, bump(SQUARE), np.random.default_rng(0).random(100))
+    assert bounds._tree.rules[kriging.RULE_LOG] == pytest.approx(math.log(6 * 128.0**3))
 
 
 def test_pending_asks_are_expected_to_be_as_estimated():
@@ -284,13 +285,13 @@ def test_recommendations_are_sure():
     """One lucky reward does not outweigh a cell that was good a hundred times."""
     agent = OrbitTree(SQUARE, horizon=1000, lipschitz=20.0, seed=0)
     good, lucky = (
-        agent._point(np.flatnonzero(agent._leaves.live)[0]),
-        agent._point(np.flatnonzero(agent._leaves.live)[-1]),
+        agent.arms.point(np.flatnonzero(agent._leaves.live)[0]),
+        agent.arms.point(np.flatnonzero(agent._leaves.live)[-1]),
     )
     for reward in [1.0] * 90 + [0.0] * 10:
         agent.tell(good, reward)
     agent.tell(lucky, 1.0)
-    assert agent._nearest(agent.recommend()) == agent._nearest(good)
+    assert agent.arms.handle(agent.recommend()) == agent.arms.handle(good)
 
 
 @pytest.mark.parametrize("lipschitz", [1e160, 1e-160])
@@ -311,17 +312,17 @@ def test_spaces_of_any_extent_work_without_the_lipschitz_constant(side):
 def test_steep_slopes_do_not_make_rounds_slower_and_slower():
     """Cells too far away to tell anything are not looked at: steep rewards have few neighbours."""
     agent = OrbitTree(S.Box(0.0, 1.0, dim=4), horizon=4000, lipschitz=30.0, seed=0)
-    agent._play(lambda points: np.full(len(points), 0.5), np.random.default_rng(0).random(4000))
+    rounds_of(agent, lambda points: np.full(len(points), 0.5), np.random.default_rng(0).random(4000))
     place = agent._place(np.full(4, 0.4))
     assert (agent._stats[:, kernels.COUNT] > 0).sum() > 500
-    assert kriging.gather(agent._tree, place) < 32
+    assert kriging.nearest_cells(agent._tree, place) < 32
 
 
 def test_units_do_not_matter():
     """Rewards in other units, with the Lipschitz constant in them, and space in other units, give the same plays."""
     draws = np.random.default_rng(0).random(2000)
     plain = OrbitTree(SQUARE, G.Symmetric(2), horizon=2000, lipschitz=1.0, seed=0)
-    plain._play(bump(SQUARE), draws)
+    rounds_of(plain, bump(SQUARE), draws)
     wide = S.Box(0.0, 4.0, dim=2)
     other = OrbitTree(wide, G.Symmetric(2), horizon=2000, lipschitz=0.5, reward_range=(-1.0, 1.0), seed=0)
     for draw in draws:
@@ -334,9 +335,9 @@ def test_units_do_not_matter():
 def test_groups_too_large_to_list_cost_no_more():
     space, group = S.Box(0.0, 1.0, dim=12), G.Symmetric(12)
     cone = ob.problems.Cone(space, group, peak=np.linspace(0.1, 0.9, 12) ** 1.5)
-    OrbitTree(space, group, horizon=100, seed=0)._play(cone.mean, np.full(100, 0.5))
+    rounds_of(OrbitTree(space, group, horizon=100, seed=0), cone.mean, np.full(100, 0.5))
     agent = OrbitTree(space, group, horizon=5000, seed=0)
-    played, _ = agent._play(cone.mean, np.random.default_rng(0).random(5000))
+    played, _ = rounds_of(agent, cone.mean, np.random.default_rng(0).random(5000))
     assert played[-1000:].mean() > cone.mean(space.sample(2000, 0)).mean() + 0.15
     assert cone.mean(agent.recommend()) > played.mean()
 
@@ -358,7 +359,7 @@ def test_cells_at_the_limit_are_played_on(monkeypatch):
         point = agent.ask()
         agent.tell(point, 1.0 if point[0] > 0.7 else 0.2)
     assert agent._stats[:, kernels.COUNT].sum() == 400
-    assert agent._cells.depths[agent._stats[:, kernels.COUNT] > 0].max() == 5
+    assert agent.arms.cells.depths[agent._stats[:, kernels.COUNT] > 0].max() == 5
 
 
 def test_a_slope_that_nobody_stated_is_learnt_in_any_units():

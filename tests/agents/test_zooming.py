@@ -7,6 +7,7 @@ import pytest
 
 import naive
 import orbandit as ob
+from agent_cases import rounds_of
 from orbandit._kernels.zooming import shrink
 
 A, G, S, M = ob.agents, ob.groups, ob.spaces, ob.meshes
@@ -30,19 +31,19 @@ def test_it_plays_the_published_algorithm(place):
     n = 400
     agent = A.Zooming(space, group, horizon=n, lipschitz=lipschitz, delta="measured", seed=1)
     metric = group or G.Trivial(space.dim)
-    points = agent._arms.points
+    points = agent.arms.numbered.points
     distances = np.asarray(metric.distance(points, points))
     twin = naive.Zooming(lipschitz * distances, 2 * math.log(n))
     means = np.clip(0.9 - 0.5 * distances[-1], 0.05, 1.0)
     draws = np.random.default_rng(2).random(n)
-    played, kept = agent._play(lambda batch: means, draws, np.arange(n))
+    played, kept = rounds_of(agent, lambda batch: means, draws, np.arange(n))
     for t in range(n):
         arm = twin.ask()
         assert played[t] == means[arm]
         assert (kept[t] == points[arm]).all()
         twin.tell(arm, float(draws[t] < means[arm]))
     twin.ask()
-    assert sorted(twin.active) == np.flatnonzero(agent._table.alive).tolist()
+    assert sorted(twin.active) == np.flatnonzero(agent.arms.table.alive).tolist()
     assert len(twin.active) > 1
 
 

@@ -428,7 +428,7 @@ def test_an_error_without_a_text_is_reported_by_its_kind(write, tmp_path):
     (tmp_path / "mute_space.py").write_text(
         code + "import orbandit\nclass Mute(orbandit.spaces.Space):\n"
         "    def __new__(cls):\n        raise MuteError\n    dim = volume = diameter = bounds = None\n"
-        "    _excess = _sample = _project = _support = _farthest = _halfspaces = None\n"
+        "    _excess = _sample = _project = _support = farthest_distance = halfspaces = None\n"
     )
     file = problem('class = "Cone"\npeak = [0, 0]\nspace = { class = "mute_space:Mute" }\n')
     assert mistakes_of(write(file)) == [

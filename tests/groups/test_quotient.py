@@ -58,6 +58,27 @@ def test_aligned_points_are_images_at_the_orbit_distance(name):
     assert group.align(np.empty((0, group.dim)), target).shape == (0, group.dim)
 
 
+@pytest.mark.parametrize("name", GROUPS)
+def test_folding_elements_are_orthogonal_and_carry_points_to_their_folds(name):
+    group = GROUPS[name]()
+    points = delicate_points(group, 16, seed=10)
+    elements = group.folding_elements(points)
+    squares = elements @ np.swapaxes(elements, 1, 2)
+    np.testing.assert_allclose(squares, np.broadcast_to(np.eye(group.dim), squares.shape), atol=1e-12)
+    np.testing.assert_allclose(group.act(elements, points, paired=True), group.fold(points), atol=1e-9)
+    np.testing.assert_allclose(group.folding_elements(points[3]), elements[3], atol=1e-12)
+    assert group.folding_elements(points[:0]).shape == (0, group.dim, group.dim)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_aligning_elements_are_what_aligns(name):
+    group = GROUPS[name]()
+    points, target = delicate_points(group, 6, seed=11), delicate_points(group, 2, seed=12)[0]
+    elements = group.aligning_elements(points, target)
+    np.testing.assert_allclose(group.act(elements, points, paired=True), group.align(points, target), atol=1e-12)
+    np.testing.assert_allclose(group.aligning_elements(points[3], target), elements[3], atol=1e-12)
+
+
 def test_points_of_any_size_are_aligned_and_others_refused():
     group = G.BlockPermutation(3, 2)
     points, target = np.random.default_rng(0).standard_normal((2, 40, 6))

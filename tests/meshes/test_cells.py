@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit.meshes.cells import NONE, UNKNOWN, CellTree, Rows
+from orbandit.meshes.cells import NONE, UNKNOWN, CellTree
 
 G, S = ob.groups, ob.spaces
 
@@ -141,12 +141,3 @@ def test_cells_are_cut_only_so_often():
     assert tree.depths.max() == 62
     tree.grow(np.array([1]), 1)
     assert tree.children[1, 0] == UNKNOWN
-
-
-def test_rows_grow_and_keep_what_they_hold():
-    rows = Rows(np.zeros((1, 2)))
-    for i in range(1, 40):
-        rows.append(np.full((i % 3, 2), float(i)))
-    assert len(rows.filled) == 1 + sum(i % 3 for i in range(1, 40))
-    assert rows.filled[1].tolist() == [1.0, 1.0]
-    assert rows.filled[-1].tolist() == [38.0, 38.0]

@@ -22,9 +22,9 @@ def some_bumps(dim, count, seed, length_scale=0.12):
 
 def test_exp_is_precise():
     z = np.linspace(0, 64, 20_001)
-    found = np.array([matern.decay(one) for one in z])
+    found = np.array([matern.exp_minus(one) for one in z])
     np.testing.assert_allclose(found, np.exp(-z), rtol=3e-14)
-    assert matern.decay(1e6) == matern.decay(64.0) < 2e-28
+    assert matern.exp_minus(1e6) == matern.exp_minus(64.0) < 2e-28
 
 
 @pytest.mark.parametrize(("dim", "count"), [(1, 3), (2, 64), (3, 65), (6, 200)])
@@ -60,7 +60,7 @@ def test_the_third_derivative_is_bounded():
         cosines = np.linspace(0, 1, 1001)
         exact = z * np.exp(-z) / 3 * np.abs(3 * cosines - z * cosines**3).max()
         one = matern.Bumps(np.zeros((1, 1, matern.LANES)), np.eye(1, matern.LANES))
-        assert exact <= matern.jolt(np.array([z]), 0.0, one) * (1 + 1e-9)
+        assert exact <= matern.third_derivative_bound(np.array([z]), 0.0, one) * (1 + 1e-9)
 
 
 def integral(integrand):
@@ -77,11 +77,11 @@ def test_remainders_of_one_bump_are_bounded(z, width):
     rows = np.tile([[z], [near], [far]], matern.LANES)
     e = np.exp(-rows)
     k, out, ones = (1 + rows + rows**2 / 3) * e, np.zeros((3, matern.LANES)), np.ones(matern.LANES)
-    matern.weigh_values(ones, rows, e, k, out)
+    matern.value_remainders(ones, rows, e, k, out)
     above, below = out[1, 0], out[2, 0]
-    matern.weigh_values(-ones, rows, e, k, out)
+    matern.value_remainders(-ones, rows, e, k, out)
     assert (out[1, 0], out[2, 0]) == (-below, -above)
-    matern.weigh_slopes(-ones, rows, e, out)
+    matern.slope_remainders(-ones, rows, e, out)
     assert out[1, 0] == pytest.approx(-np.exp(-z) / 24)
     for end in np.linspace(near, far, 41):
 
@@ -113,10 +113,10 @@ def quartic(room, x, sign):
 
 def bounds_in_box(function, middle, sides, inside):
     """The bounds of f, -f and slopes in a box, with lengths where l is sqrt(5); sees that the polynomials hold too."""
-    room, blocks = matern.room(len(middle)), len(function.bumps.places)
+    room, blocks = matern.expansion_room(len(middle)), len(function.bumps.places)
     radius = float(np.linalg.norm(sides))
-    matern.expand(middle, sides, function.bumps, 0, blocks, matern.VALUES, room)
-    above, below = bounding.highest(room, sides, radius, 1.0), bounding.highest(room, sides, radius, -1.0)
+    matern.add_expansion(middle, sides, function.bumps, 0, blocks, matern.VALUES, room)
+    above, below = bounding.value_bound(room, sides, radius, 1.0), bounding.value_bound(room, sides, radius, -1.0)
     values = function(inside / function.scale)
     upper, lower = quartic(room, inside - middle, 1), quartic(room, inside - middle, -1)
     slack = 1e-11 * max(1.0, np.abs(upper).max(), np.abs(lower).max())
@@ -124,8 +124,8 @@ def bounds_in_box(function, middle, sides, inside):
     assert (values <= upper + slack).all()
     assert upper.max() <= above + slack
     assert -lower.min() <= below + slack
-    matern.expand(middle, sides, function.bumps, 0, blocks, matern.SLOPES, room)
-    return above, below, bounding.steepest(room, sides, radius)
+    matern.add_expansion(middle, sides, function.bumps, 0, blocks, matern.SLOPES, room)
+    return above, below, bounding.slope_bound(room, sides, radius)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 6])
@@ -171,7 +171,9 @@ def test_lists_leave_out_no_more_than_they_say():
         np.pad(function.bumps.weights, ((0, blocks), (0, 0))),
     )
     middle, sides = np.array([0.4, 0.7]), np.array([0.03, 0.02])
-    end, left_out = bounding.shorten(middle * scale, sides * scale, behind, 0, blocks, 0.01, matern.room(2))
+    end, left_out = bounding.copy_relevant_bumps(
+        middle * scale, sides * scale, behind, 0, blocks, 0.01, matern.expansion_room(2)
+    )
     assert 0 < left_out <= 0.01
     assert 0 < end - blocks < blocks / 2
     short = BumpSum(places[:1], np.zeros(1), 0.05)

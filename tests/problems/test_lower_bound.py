@@ -93,7 +93,7 @@ def test_no_strict_packing_fits_into_the_domain_of_the_icosahedron():
     space, group, delta, family = family_of("icosahedron, H3")
     assert len(family.strict) == 0
     # The largest ball within the domain, as a linear program: maximise r with normal . x + r <= offset.
-    normals, offsets = space._halfspaces()
+    normals, offsets = space.halfspaces()
     rows = np.vstack([normals, -group.domain().normals])
     heights = np.concatenate([offsets, np.zeros(len(group.domain().normals))])
     best = linprog(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit._kernels.wakes import deficit, deficit_slopes, farm_power, farm_slopes, nearest_pairs
+from orbandit._kernels.wakes import deficit, deficit_gradient, farm_gradients, farm_power, nearest_pairs
 from orbandit.errors import InputError, InputTypeError
 from orbandit.problems.wind_farm import ROSES, WindFarm
 
@@ -104,7 +104,7 @@ def test_kernels_of_wakes(compiled):
     np.testing.assert_allclose(out, expected, atol=1e-13)
 
     slopes, h = np.empty((6, 4, 2)), 1e-3
-    pick(farm_slopes, compiled)(layouts, winds, weights[1], slopes)
+    pick(farm_gradients, compiled)(layouts, winds, weights[1], slopes)
     for p, i, axis in np.ndindex(6, 4, 2):
         ends = []
         for step in (h, -h):
@@ -126,7 +126,7 @@ def test_kernels_of_wakes(compiled):
 
 @both
 def test_a_wake_sets_in_smoothly_and_is_the_published_one_from_a_diameter_on(compiled):
-    wake, slopes = pick(deficit, compiled), pick(deficit_slopes, compiled)
+    wake, slopes = pick(deficit, compiled), pick(deficit_gradient, compiled)
     for dy in (0.0, -30.0, 100.0, 200.0):
         for dx in (D, D + 1e-9, 200.0, 1000.0, 5000.0):
             assert wake(dx, dy) == pytest.approx(raw_deficit(dx, dy), rel=1e-15, abs=1e-18)  # to the last bit or so

@@ -105,9 +105,9 @@ def test_projection_against_a_quadratic_program(name):
     rng = np.random.default_rng(7)
     low, high = space.bounds
     points = rng.uniform(low - 1.5, high + 1.5, size=(12, space.dim))
-    normals, offsets = space._halfspaces()
+    normals, offsets = space.halfspaces()
     constraints = [{"type": "ineq", "fun": lambda x: offsets - normals @ x, "jac": lambda x: -normals}]
-    for part, center, radius in space._round_parts():
+    for part, center, radius in space.ball_constraints():
         constraints.append(
             {"type": "ineq", "fun": lambda x, p=part, c=center, r=radius: r**2 - ((x[p] - c) ** 2).sum()}
         )
@@ -169,7 +169,7 @@ def test_the_farthest_point_is_an_extreme_one(name):
             for _ in range(30):
                 y = extreme_point(space, y - point)
             reached = max(reached, np.linalg.norm(y - point))
-        assert reached == pytest.approx(space._farthest(point), rel=1e-6)
+        assert reached == pytest.approx(space.farthest_distance(point), rel=1e-6)
 
 
 def extreme_point(space, direction):
@@ -216,10 +216,10 @@ def test_volumes():
 def test_regular_polytopes(name, vertices, facets):
     space = S.Polytope.regular(name)
     assert len(space.vertices) == vertices
-    assert len(space._halfspaces()[0]) == facets
+    assert len(space.halfspaces()[0]) == facets
     np.testing.assert_allclose(np.linalg.norm(space.vertices, axis=1), 1, atol=1e-15)
     np.testing.assert_allclose(space.vertices.mean(axis=0), 0, atol=1e-15)
-    np.testing.assert_allclose(space._halfspaces()[1], space._halfspaces()[1][0])  # one inradius
+    np.testing.assert_allclose(space.halfspaces()[1], space.halfspaces()[1][0])  # one inradius
 
 
 def test_intrinsic_dimension():
@@ -239,7 +239,7 @@ def test_far_and_large_polytopes_keep_their_shape():
     assert moved.volume == pytest.approx(1e9 * icosahedron.volume)
     points = moved.sample(200, 0)
     assert moved.contains(points).all()
-    assert len(moved._halfspaces()[0]) == 20
+    assert len(moved.halfspaces()[0]) == 20
     np.testing.assert_allclose(
         moved.project(1000 * np.eye(3) + 7000), 5000 + 1000 * icosahedron.project(np.eye(3) + 2), rtol=1e-9
     )
@@ -325,8 +325,8 @@ def test_points_are_checked(name):
         *[(lambda d=d: S.Polytope.regular(f"polygon-{d}"), "m <= 1,000,000") for d in ("1000001", "9" * 5001)],
         (lambda: S.Ball(2).sample(10**18, 0), r"shape \(1000000000000000000, 2\), of more than 536,870,912 numbers"),
         (lambda: S.Ball(2).sample(10**20, 0), "`size <= 9,223,372,036,854,775,807`"),
-        (lambda: S.Box(0, 1, dim=100_000)._halfspaces(), "a matrix would be an array of shape"),
-        (lambda: (S.Simplex(2) ** 50_000)._frame(), "of the product would be an array of shape"),
+        (lambda: S.Box(0, 1, dim=100_000).halfspaces(), "a matrix would be an array of shape"),
+        (lambda: (S.Simplex(2) ** 50_000).frame(), "of the product would be an array of shape"),
     ],
 )
 def test_bad_spaces_are_refused(make, message):
@@ -442,7 +442,9 @@ def test_sizes_whose_squares_are_no_numbers(name, size):
     np.testing.assert_allclose(other.project(points * size) / size, space.project(points), atol=1e-9)
     np.testing.assert_allclose(other.sample(20, 13) / size, space.sample(20, 13), atol=1e-9)
     np.testing.assert_allclose(other.support(points) / size, space.support(points), atol=1e-9)
-    assert other._farthest(points[0] * size) == pytest.approx(size * space._farthest(points[0]), rel=1e-9)
+    assert other.farthest_distance(points[0] * size) == pytest.approx(
+        size * space.farthest_distance(points[0]), rel=1e-9
+    )
     assert other.volume >= 0
 
 
@@ -459,9 +461,9 @@ def test_a_space_that_knows_no_other_way_is_scaled_by_one_unit(name, unit):
         (wrapped.support(points * unit), known.support(points * unit)),
         (wrapped.sample(9, 3), known.sample(9, 3)),
         (wrapped.diameter, known.diameter),
-        (wrapped._farthest(points[0]), known._farthest(points[0])),
-        (wrapped._frame()[0], known._frame()[0]),
-        (wrapped._halfspaces()[1], known._halfspaces()[1]),
+        (wrapped.farthest_distance(points[0]), known.farthest_distance(points[0])),
+        (wrapped.frame()[0], known.frame()[0]),
+        (wrapped.halfspaces()[1], known.halfspaces()[1]),
     ]:
         np.testing.assert_allclose(np.array(one) * unit, np.array(other) * unit, atol=1e-9)
     tol = 1e-9 * known.diameter
@@ -470,7 +472,7 @@ def test_a_space_that_knows_no_other_way_is_scaled_by_one_unit(name, unit):
     assert wrapped.volume == pytest.approx(known.volume)
     assert Space._in_units(space, units).diameter == wrapped.diameter
     assert wrapped.in_units(1 / units).diameter == pytest.approx(space.diameter)
-    for one, other in zip(wrapped._round_parts(), known._round_parts(), strict=True):
+    for one, other in zip(wrapped.ball_constraints(), known.ball_constraints(), strict=True):
         np.testing.assert_allclose(one[1] * unit, other[1] * unit, atol=1e-12)
         assert (one[0], one[2]) == (other[0], pytest.approx(other[2]))
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
-from orbandit._kernels.matern import LANES, SLOPES, Bumps, Room, decay, expand
+from orbandit._kernels.matern import LANES, SLOPES, Bumps, Room, add_expansion, bump_polynomial, exp_minus
 
 PROVED, SPENT, FULL, BETTER = 0, 1, 2, 3
 RESERVE = 0.5
@@ -74,7 +74,7 @@ class Task(NamedTuple):
     room: Room
 
 
-def stacked(boxes: FloatArray, bounds: FloatArray, blocks: int) -> Stack:
+def box_stack(boxes: FloatArray, bounds: FloatArray, blocks: int) -> Stack:
     """Return a stack of boxes where all blocks matter, with room for halves down to 1e-15 of their size."""
     count, _, dim = boxes.shape
     size = count + 100 * dim
@@ -87,7 +87,7 @@ def stacked(boxes: FloatArray, bounds: FloatArray, blocks: int) -> Stack:
 
 
 @compiled
-def misses(region: Region, middle: FloatArray, sides: FloatArray, walls: int) -> bool:
+def is_outside(region: Region, middle: FloatArray, sides: FloatArray, walls: int) -> bool:
     """Tell whether some face shows that a box lies outside."""
     for i in range(walls):
         nearest = -region.offsets[i]
@@ -119,7 +119,7 @@ def largest_eigenvalue(matrix: FloatArray, factor: float, shift: float) -> float
 
 
 @compiled
-def highest(room: Room, sides: FloatArray, radius: float, sign: float) -> float:
+def value_bound(room: Room, sides: FloatArray, radius: float, sign: float) -> float:
     """Return a bound of sign * f in a box."""
     which = 0 if sign > 0.0 else 1
     matrix, vector, total = room.matrices[which], room.vectors[1 + which], sign * room.totals[2 + which]
@@ -143,7 +143,7 @@ def highest(room: Room, sides: FloatArray, radius: float, sign: float) -> float:
 
 
 @compiled
-def steepest(room: Room, sides: FloatArray, radius: float) -> float:
+def slope_bound(room: Room, sides: FloatArray, radius: float) -> float:
     """Return a bound of the slopes in a box, where ||g + H x||^2 = g.g + 2 (H g).x + x'H^2 x."""
     matrix, around, squared = room.matrices[0], -room.totals[1] / 3.0, radius * radius
     norm = max(largest_eigenvalue(matrix, 8.0, around), largest_eigenvalue(matrix, -8.0, -around))
@@ -164,7 +164,7 @@ def steepest(room: Room, sides: FloatArray, radius: float) -> float:
 
 
 @compiled
-def shorten(
+def copy_relevant_bumps(
     middle: FloatArray, sides: FloatArray, bumps: Bumps, start: int, stop: int, allowed: float, room: Room
 ) -> tuple[int, float]:
     """Copy the bumps that matter in a box behind the others; return the end of the copy, and what is left out.
@@ -182,7 +182,7 @@ def shorten(
                 squares[0, lane] += gap * gap
         for lane in range(LANES):
             z = np.sqrt(squares[0, lane])
-            squares[1, lane] = abs(weights[b, lane]) * (1.0 + z * (1.0 + z / 3.0)) * decay(z)
+            squares[1, lane] = abs(weights[b, lane]) * bump_polynomial(z) * exp_minus(z)
         for lane in range(LANES):
             most = squares[1, lane]
             if most <= small and left_out + most <= allowed:
@@ -200,7 +200,7 @@ def shorten(
 
 
 @compiled
-def halve(stack: Stack, at: int, to: int, room: Room) -> None:
+def halve_box(stack: Stack, at: int, to: int, room: Room) -> None:
     """Put the halves of a box into its place and another."""
     middle, sides = stack.boxes[at, 0], stack.boxes[at, 1]
     # The longest sides count most in the remainder; among them, the one along which f changes most.
@@ -220,7 +220,7 @@ def halve(stack: Stack, at: int, to: int, room: Room) -> None:
 
 
 @compiled
-def hopeless(room: Room, bounds: FloatArray, ceilings: FloatArray) -> bool:
+def is_far_above(room: Room, bounds: FloatArray, ceilings: FloatArray) -> bool:
     """Tell whether a bound is so far above its ceiling that halves of the box will not do."""
     slope = np.sqrt((room.vectors[0] ** 2).sum()) / 3.0
     return bool(
@@ -231,26 +231,26 @@ def hopeless(room: Room, bounds: FloatArray, ceilings: FloatArray) -> bool:
 
 
 @compiled
-def judge(task: Task, stack: Stack, at: int, purpose: int, droppable: float) -> int:
+def tighten_bounds(task: Task, stack: Stack, at: int, purpose: int, droppable: float) -> int:
     """Improve the bounds of f and -f, or of slopes, in a box; return the work."""
     room, bumps = task.room, task.bumps
     middle, sides, bounds, notes = stack.boxes[at, 0], stack.boxes[at, 1], stack.bounds[at], stack.notes[at]
     start, stop = stack.lists[at, 0], stack.lists[at, 1]
     d, radius, work = len(middle), np.sqrt((sides * sides).sum()), OVERHEAD
     if stop - start > 1 and radius <= SHORTER * notes[1]:
-        end, left_out = shorten(middle, sides, bumps, start, stop, RESERVE * (droppable - notes[0]), room)
+        end, left_out = copy_relevant_bumps(middle, sides, bumps, start, stop, RESERVE * (droppable - notes[0]), room)
         work += (stop - start) // 4
         notes[1] = radius
         if end - stop <= SHORTER * (stop - start):
             start, stop = stop, end
             stack.lists[at, 0], stack.lists[at, 1] = start, stop
             notes[0] += left_out
-    expand(middle, sides, bumps, start, stop, purpose, room)
+    add_expansion(middle, sides, bumps, start, stop, purpose, room)
     if purpose == SLOPES:
-        bounds[2] = min(bounds[2], steepest(room, sides, radius) + notes[0])
+        bounds[2] = min(bounds[2], slope_bound(room, sides, radius) + notes[0])
     else:
         for goal in range(2):
-            bounds[goal] = min(bounds[goal], highest(room, sides, radius, 1.0 - 2.0 * goal) + notes[0])
+            bounds[goal] = min(bounds[goal], value_bound(room, sides, radius, 1.0 - 2.0 * goal) + notes[0])
             away = np.sqrt(((middle - task.tops[goal, :d]) ** 2).sum()) + radius
             if away <= task.tops[goal, d]:
                 bounds[goal] = min(bounds[goal], task.tops[goal, d + 1])
@@ -258,7 +258,7 @@ def judge(task: Task, stack: Stack, at: int, purpose: int, droppable: float) -> 
 
 
 @compiled
-def refine(
+def bound_by_halving(
     task: Task,
     stack: Stack,
     size: int,
@@ -280,15 +280,15 @@ def refine(
     while size > 0:
         at = size - 1
         middle, sides = stack.boxes[at, 0], stack.boxes[at, 1]
-        if misses(region, middle, sides, len(region.offsets)):
+        if is_outside(region, middle, sides, len(region.offsets)):
             size -= 1
             continue
         if work > budget or size + 3 > len(stack.boxes):
             return SPENT, size, count, work
         if count == len(bounds):
             return FULL, size, count, work
-        work += judge(task, stack, at, purpose, droppable)
-        if not misses(region, middle, point, region.walls[0]):
+        work += tighten_bounds(task, stack, at, purpose, droppable)
+        if not is_outside(region, middle, point, region.walls[0]):
             rest = stack.notes[at, 0]
             reached[2] = max(reached[2], np.sqrt((room.vectors[0] ** 2).sum()) / 3.0 - rest)
             for goal in range(2):
@@ -301,11 +301,11 @@ def refine(
             count += 1
             size -= 1
             continue
-        hard = hopeless(room, stack.bounds[at], ceilings)
-        halve(stack, at, at + 1, room)
+        hard = is_far_above(room, stack.bounds[at], ceilings)
+        halve_box(stack, at, at + 1, room)
         size += 1
         if hard:
-            halve(stack, at, at + 2, room)
-            halve(stack, at + 1, at + 3, room)
+            halve_box(stack, at, at + 2, room)
+            halve_box(stack, at + 1, at + 3, room)
             size += 2
     return PROVED, size, count, work

@@ -12,14 +12,14 @@ from orbandit._kernels.compiled import FloatArray, compiled
 
 
 @compiled
-def forward(factor: FloatArray, size: int, vector: FloatArray) -> None:
+def solve_lower(factor: FloatArray, size: int, vector: FloatArray) -> None:
     """Replace b by the solution y of L y = b."""
     for i in range(size):
         vector[i] = (vector[i] - np.dot(factor[i, :i], vector[:i])) / factor[i, i]
 
 
 @compiled
-def backward(factor: FloatArray, size: int, vector: FloatArray) -> None:
+def solve_upper(factor: FloatArray, size: int, vector: FloatArray) -> None:
     """Replace y by the solution x of L^T x = y."""
     for i in range(size - 1, -1, -1):
         vector[i] /= factor[i, i]
@@ -29,15 +29,15 @@ def backward(factor: FloatArray, size: int, vector: FloatArray) -> None:
 
 
 @compiled
-def solve_each(factor: FloatArray, size: int, vectors: FloatArray) -> None:
+def solve_rows(factor: FloatArray, size: int, vectors: FloatArray) -> None:
     """Replace each row b by the solution x of L L^T x = b."""
     for i in range(len(vectors)):
-        forward(factor, size, vectors[i])
-        backward(factor, size, vectors[i])
+        solve_lower(factor, size, vectors[i])
+        solve_upper(factor, size, vectors[i])
 
 
 @compiled
-def lower_diagonal(factor: FloatArray, size: int, place: int, amount: float, work: FloatArray) -> bool:
+def downdate_diagonal(factor: FloatArray, size: int, place: int, amount: float, work: FloatArray) -> bool:
     """Make the factor that of A less `amount` in one entry of its diagonal; tell whether it could be done.
 
     Hyperbolic rotations, as in Golub and Van Loan, Matrix computations, section 6.5.4, taken row by row. `work` has

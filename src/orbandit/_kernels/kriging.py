@@ -31,7 +31,7 @@ NOW, SCALE, RESIDUAL, FREEDOM = range(4)
 """What is known of all cells together: the number of changes, the Lipschitz constant in units of the first guess, and
 of the pooled noise the sum of residuals and its degrees of freedom."""
 
-BETA, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, LOG, CEILING = range(9)
+RULE_BETA, RULE_ALPHA, RULE_KAPPA, RULE_STEEP, RULE_REACH, RULE_EXTRA, RULE_BATCH, RULE_LOG, RULE_CEILING = range(9)
 """Rules: the weights of spread and radius in the key, how far the spread must fall below the radius before a cell is
 divided; c and l of the variogram; rewards of 0 and 1 added to a mean; the part of the visits that counts as a change;
 log(6 n^3) for keys that are confidence bounds, 0 for kriging; and a bound of all rewards."""
@@ -42,7 +42,6 @@ FAR = 1.5
 STEEPEST = 1e50
 """Largest Lipschitz constant that is learnt, in units of the first guess: its square times a squared distance, which is
 at most 1e200, is a number."""
-UNKNOWN = -2
 NEVER = -1.0
 
 
@@ -80,7 +79,7 @@ def workspace() -> tuple[IndexArray, FloatArray, FloatArray]:
 @compiled
 def variogram(squared: float, tree: Tree) -> float:
     """Return q of a squared distance."""
-    steep, reach = tree.rules[STEEP], tree.rules[REACH]
+    steep, reach = tree.rules[RULE_STEEP], tree.rules[RULE_REACH]
     squared *= tree.pool[SCALE] ** 2
     z = np.sqrt(3.0 * squared) / reach
     if z < 1e-4:
@@ -89,7 +88,7 @@ def variogram(squared: float, tree: Tree) -> float:
 
 
 @compiled
-def apart(tree: Tree, place: FloatArray, node: int) -> float:
+def squared_distance_to_rewards(tree: Tree, place: FloatArray, node: int) -> float:
     """Return the squared distance of a place from that of a cell's rewards."""
     total = 0.0
     for k in range(len(place)):
@@ -98,7 +97,7 @@ def apart(tree: Tree, place: FloatArray, node: int) -> float:
 
 
 @compiled
-def outside(tree: Tree, place: FloatArray, node: int) -> float:
+def squared_distance_to_box(tree: Tree, place: FloatArray, node: int) -> float:
     """Return the squared distance of a place from the box of the rewards below a cell; infinite if there are none."""
     total = 0.0
     for k in range(len(place)):
@@ -108,7 +107,7 @@ def outside(tree: Tree, place: FloatArray, node: int) -> float:
 
 
 @compiled
-def gather(tree: Tree, place: FloatArray) -> int:
+def nearest_cells(tree: Tree, place: FloatArray) -> int:
     """Find the cells with the least q_i + v_i, least first and then lowest first, and return how many.
 
     They are left in `found`, with q_i in work[0] and q_i + v_i in work[1]. `found` beyond them and work[2] are a stack
@@ -124,7 +123,7 @@ def gather(tree: Tree, place: FloatArray) -> int:
         top -= 1
         if size == NEIGHBORS and bound > ranks[size - 1]:
             continue
-        squared = apart(tree, place, node)
+        squared = squared_distance_to_rewards(tree, place, node)
         if tree.stats[node, COUNT] + tree.stats[node, PENDING] > 0.0 and squared <= far:
             gap = variogram(squared, tree)
             rank = gap + tree.stats[node, NOISE]
@@ -141,8 +140,8 @@ def gather(tree: Tree, place: FloatArray) -> int:
                     at -= 1
                 ranks[at], found[at], gaps[at] = rank, node, gap
         lower, upper = tree.children[node, 0], tree.children[node, 1]
-        below = outside(tree, place, lower) if lower >= 0 else np.inf
-        above = outside(tree, place, upper) if upper >= 0 else np.inf
+        below = squared_distance_to_box(tree, place, lower) if lower >= 0 else np.inf
+        above = squared_distance_to_box(tree, place, upper) if upper >= 0 else np.inf
         if below <= above:  # the nearer one is looked at first
             lower, upper, below, above = upper, lower, above, below
         if below <= far:
@@ -157,14 +156,14 @@ def gather(tree: Tree, place: FloatArray) -> int:
 @compiled
 def krige(tree: Tree, place: FloatArray) -> tuple[float, float]:
     """Return the estimate of f at a place, and its standard deviation."""
-    size = gather(tree, place)
+    size = nearest_cells(tree, place)
     found, gaps, ones, values, factor = tree.found, tree.work[0], tree.work[3], tree.work[4], tree.factor
     precision, weighted = 4.0, 2.0
     for i in range(size):  # the Cholesky factor of S, and the solutions for 1 and y
         node = found[i]
         one, value, rest = 1.0, tree.stats[node, VALUE], gaps[i] + tree.stats[node, NOISE]
         for j in range(i):
-            between = apart(tree, tree.places[node], found[j])
+            between = squared_distance_to_rewards(tree, tree.places[node], found[j])
             entry = 0.5 * (gaps[i] + gaps[j] - variogram(between, tree))
             for k in range(j):
                 entry -= factor[i, k] * factor[j, k]

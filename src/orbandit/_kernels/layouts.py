@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
-from orbandit._kernels.powers import half_power
-from orbandit._kernels.profiles import profile, write_mean
+from orbandit._kernels.powers import power_of_half
+from orbandit._kernels.profiles import family_values, write_mean
 
 LANES = 64
 STEEPNESS = 2.0 * math.log(2.0)
@@ -31,7 +31,7 @@ class Own(NamedTuple):
     """
 
     values: FloatArray
-    slopes: FloatArray
+    by_kind: FloatArray
     kinds: IndexArray
 
 
@@ -42,7 +42,7 @@ def blocks_for(columns: int) -> int:
 
 
 @compiled
-def planar(x: FloatArray, b: FloatArray, shared: FloatArray) -> None:
+def planar_similarity(x: FloatArray, b: FloatArray, shared: FloatArray) -> None:
     """Add up kappa over all pairs of units of two places each: without room for what is in between, which takes time.
 
     The sums of squares are those of `solid`, to the last bit.
@@ -52,45 +52,45 @@ def planar(x: FloatArray, b: FloatArray, shared: FloatArray) -> None:
         for j in range(len(b)):
             for lane in range(LANES):
                 one, two = first - b[j, 0, lane], second - b[j, 1, lane]
-                shared[lane] += half_power(one * one + two * two)
+                shared[lane] += power_of_half(one * one + two * two)
 
 
 @compiled
-def planar_parts(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray) -> None:
-    """Do what `planar` does, and add up kappa (u - v)^2 for each place, too."""
+def planar_similarity_by_place(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray) -> None:
+    """Do what `planar_similarity` does, and add up kappa (u - v)^2 for each place, too."""
     for i in range(len(x)):
         first, second = x[i, 0], x[i, 1]
         for j in range(len(b)):
             for lane in range(LANES):
                 one, two = first - b[j, 0, lane], second - b[j, 1, lane]
-                bump = half_power(one * one + two * two)
+                bump = power_of_half(one * one + two * two)
                 shared[lane] += bump
                 parts[0, lane] += bump * (one * one)
                 parts[1, lane] += bump * (two * two)
 
 
 @compiled
-def planar_pull(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatArray) -> None:
+def planar_pull_of_unit(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatArray) -> None:
     """Add up kappa over all pairs of one unit u, and kappa (u - v), too."""
     first, second = x[0], x[1]
     for j in range(len(b)):
         for lane in range(LANES):
             one, two = first - b[j, 0, lane], second - b[j, 1, lane]
-            bump = half_power(one * one + two * two)
+            bump = power_of_half(one * one + two * two)
             shared[lane] += bump
             moves[0, lane] += bump * one
             moves[1, lane] += bump * two
 
 
 @compiled
-def planar_moves(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatArray) -> None:
-    """Do what `planar` does, and add up kappa (u - v) for each u of X, too."""
+def planar_similarity_by_unit(x: FloatArray, b: FloatArray, shared: FloatArray, moves: FloatArray) -> None:
+    """Do what `planar_similarity` does, and add up kappa (u - v) for each u of X, too."""
     for i in range(len(x)):
-        planar_pull(x[i], b, shared, moves[2 * i : 2 * i + 2])
+        planar_pull_of_unit(x[i], b, shared, moves[2 * i : 2 * i + 2])
 
 
 @compiled
-def solid(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, moves: FloatArray) -> None:
+def general_similarity(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, moves: FloatArray) -> None:
     """Do the same for units of any number of places, where there are rows for parts and moves."""
     size = x.shape[1]
     room = np.empty((size + 1, LANES))
@@ -105,7 +105,7 @@ def solid(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, m
                     room[c, lane] = gap
                     bumps[lane] += gap * gap
             for lane in range(LANES):
-                bumps[lane] = half_power(bumps[lane])
+                bumps[lane] = power_of_half(bumps[lane])
                 shared[lane] += bumps[lane]
             for c in range(len(parts)):
                 for lane in range(LANES):
@@ -117,7 +117,7 @@ def solid(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, m
 
 
 @compiled
-def similar(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, moves: FloatArray) -> None:
+def block_similarity(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, moves: FloatArray) -> None:
     """Write the S(X, Y) of a block into `shared`, and sums for their derivatives where there are rows for them.
 
     For those by the logarithms of length scales, kappa (u - v)^2 for each place goes to `parts`, (size, LANES), and for
@@ -128,20 +128,20 @@ def similar(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray,
     parts[:] = 0.0
     moves[:] = 0.0
     if size != 2 or (len(parts) > 0 and len(moves) > 0):
-        solid(x, b, shared, parts, moves)
+        general_similarity(x, b, shared, parts, moves)
     elif len(parts) > 0:
-        planar_parts(x, b, shared, parts)
+        planar_similarity_by_place(x, b, shared, parts)
     elif len(moves) > 0:
-        planar_moves(x, b, shared, moves)
+        planar_similarity_by_unit(x, b, shared, moves)
     else:
-        planar(x, b, shared)
+        planar_similarity(x, b, shared)
     weight = 1.0 / (m * len(b))
     for lane in range(LANES):
         shared[lane] *= weight
 
 
 @compiled
-def gather(parts: FloatArray, kinds: IndexArray, pairs: int, by_kind: FloatArray) -> None:
+def derivatives_by_scale(parts: FloatArray, kinds: IndexArray, pairs: int, by_kind: FloatArray) -> None:
     """Write derivatives by the logarithms of length scales, given the parts of places, of so many pairs of units."""
     by_kind[:] = 0.0
     for c in range(len(parts)):
@@ -151,7 +151,7 @@ def gather(parts: FloatArray, kinds: IndexArray, pairs: int, by_kind: FloatArray
 
 
 @compiled
-def take_in(x: FloatArray, b: FloatArray) -> None:
+def put_into_lane(x: FloatArray, b: FloatArray) -> None:
     """Write a layout, and the negatives of its units if those count, into lane 0."""
     m, size = x.shape
     for i in range(m):
@@ -184,25 +184,25 @@ def layout_means(
     (n, g, m, size), (h, blocks, units) = a.shape, b.shape[:3]
     s, d = max(len(by_scale) - 1, 0), gradients.shape[1]
     rows = np.empty((4, LANES))
-    shared, q, values, slopes = rows[0], rows[1], rows[2], rows[3]
+    shared, q, values, by_q = rows[0], rows[1], rows[2], rows[3]
     parts, by_kind, by_unit = np.empty((size if s > 0 else 0, LANES)), np.empty((s, LANES)), np.empty((d, LANES))
     first_by_kind, first_by_unit, width = np.empty(s), np.empty(d), blocks * LANES
-    total, total_slope = np.empty(width), np.empty(width)
+    total, total_by_q = np.empty(width), np.empty(width)
     scales, moves = np.empty((len(by_scale), width)), np.empty((d, width))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
         total[:] = 0.0
-        total_slope[:] = 0.0
+        total_by_q[:] = 0.0
         scales[:] = 0.0
         moves[:] = 0.0
         for pair in range(g * h):
             x, turned = a[row, pair // h], b[pair % h]
-            own_values, own_slopes = own.values[pair % h], own.slopes[pair % h]
-            take_in(x, turned[0])
+            own_values, own_by_kind = own.values[pair % h], own.by_kind[pair % h]
+            put_into_lane(x, turned[0])
             first = 0.0
             for block in range(blocks_for(columns)):
-                similar(x, turned[block], shared, parts, by_unit)
-                gather(parts, own.kinds, m * units, by_kind)
+                block_similarity(x, turned[block], shared, parts, by_unit)
+                derivatives_by_scale(parts, own.kinds, m * units, by_kind)
                 if block == 0:
                     first = shared[0]
                     first_by_kind[:] = by_kind[:, 0]
@@ -210,25 +210,25 @@ def layout_means(
                 start = block * LANES
                 for lane in range(LANES):
                     q[lane] = square * max(first + own_values[block, lane] - 2.0 * shared[lane], 0.0)
-                profile(family, q, LANES, values, slopes)
+                family_values(family, q, LANES, values, by_q)
                 for lane in range(LANES):
                     total[start + lane] += values[lane]
-                    total_slope[start + lane] += slopes[lane]
+                    total_by_q[start + lane] += by_q[lane]
                 for kind in range(s):
                     for lane in range(LANES):
-                        part = first_by_kind[kind] + own_slopes[block, kind, lane] - 2.0 * by_kind[kind, lane]
-                        scales[kind, start + lane] += square * part * slopes[lane]
+                        part = first_by_kind[kind] + own_by_kind[block, kind, lane] - 2.0 * by_kind[kind, lane]
+                        scales[kind, start + lane] += square * part * by_q[lane]
                 if s > 0:
                     for lane in range(LANES):
-                        scales[s, start + lane] -= 2.0 * q[lane] * slopes[lane]
+                        scales[s, start + lane] -= 2.0 * q[lane] * by_q[lane]
                 for c in range(d):
                     for lane in range(LANES):
-                        moves[c, start + lane] += slopes[lane] * by_unit[c, lane]
+                        moves[c, start + lane] += by_q[lane] * by_unit[c, lane]
         for c in range(d):
             # Twice, since the gradient of S(X, X) is twice that by its first argument.
             factor, here = 2.0 * square * STEEPNESS / (m * units * g * h * lengths[c % size]), first_by_unit[c]
             for col in range(columns):
-                gradients[row, c, col] = factor * (moves[c, col + 1] - here * total_slope[col + 1])
+                gradients[row, c, col] = factor * (moves[c, col + 1] - here * total_by_q[col + 1])
         write_mean(total, g * h, 1, columns, is_symmetric, row, out)
         for scale in range(len(by_scale)):
             write_mean(scales[scale], g * h, 1, columns, is_symmetric, row, by_scale[scale])
@@ -238,7 +238,7 @@ def layout_means(
 def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: FloatArray, by_kind: FloatArray) -> None:
     """Write S of the layouts in each lane of one array of blocks and of another, (blocks, units, size, LANES) both.
 
-    Also its slopes: (blocks, LANES) and (blocks, kinds, LANES). Negatives of units are left out of the first.
+    Also its derivatives: (blocks, LANES) and (blocks, kinds, LANES). Negatives of units are left out of the first.
     """
     m, size = a.shape[1:3]
     units = b.shape[1]
@@ -255,7 +255,7 @@ def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: Fl
                         gap = a[block, i, c, lane] - b[block, j, c, lane]
                         bumps[lane] += gap * gap
                 for lane in range(LANES):
-                    bumps[lane] = half_power(bumps[lane])
+                    bumps[lane] = power_of_half(bumps[lane])
                     shared[lane] += bumps[lane]
                 for c in range(size):
                     for lane in range(LANES):
@@ -263,7 +263,7 @@ def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: Fl
                         parts[c, lane] += bumps[lane] * (gap * gap)
         for lane in range(LANES):
             shared[lane] *= weight
-        gather(parts, kinds, m * units, by_kind[block])
+        derivatives_by_scale(parts, kinds, m * units, by_kind[block])
 
 
 @compiled
@@ -285,7 +285,7 @@ def sort_units(layouts: FloatArray, signed: bool) -> None:
             for c in range(size):
                 unit[c] = (-x[i, c] if flips else x[i, c]) + 0.0  # turns -0.0 into 0.0
             j = i
-            while j > 0 and precedes(unit, x[j - 1]):
+            while j > 0 and is_before(unit, x[j - 1]):
                 for c in range(size):
                     x[j, c] = x[j - 1, c]
                 j -= 1
@@ -294,7 +294,7 @@ def sort_units(layouts: FloatArray, signed: bool) -> None:
 
 
 @compiled
-def precedes(one: FloatArray, two: FloatArray) -> bool:
+def is_before(one: FloatArray, two: FloatArray) -> bool:
     """Tell whether a unit comes before another in the dictionary."""
     for c in range(len(one)):
         if one[c] != two[c]:

@@ -14,7 +14,7 @@ where B decreases, from B(least y) to B(largest y). With these two there is a qu
 it. In the same way k'(q) = k' + k'' y - E(y) y^2 with E >= 0, for the gradient 2 k'(q) (D + x).
 
 Bumps come in blocks of LANES, (blocks, dim, LANES), padded with weights of 0: loops over a block have no branches and
-become vector instructions. Calls of the C library's exp would not, so `decay` is a polynomial.
+become vector instructions. Calls of the C library's exp would not, so `exp_minus` is a polynomial.
 """
 
 import math
@@ -25,14 +25,14 @@ import numpy as np
 from orbandit._kernels.compiled import FloatArray, compiled
 
 LANES = 64
-FARTHEST = 64.0
+DECAY_END = 64.0
 """Beyond this distance exp(-z) stays what it is here, 1.6e-28."""
 
-C = tuple(math.exp(-0.5) * (-1.0) ** i / math.factorial(i) for i in range(15))
+EXP_COEFFICIENTS = tuple(math.exp(-0.5) * (-1.0) ** i / math.factorial(i) for i in range(15))
 """The Taylor polynomial of exp(-u) about u = 1/2: off by 2e-17 at most for u in [0, 1]."""
 
 NARROW = 0.1
-PRECISION = 1e-6
+QUOTIENT_PRECISION = 1e-6
 """Quotients of differences are precise to 1e-7 for |y| above NARROW, and given 1e-6; below, simpler bounds are used."""
 
 SHOULDER = (5.0 + math.sqrt(13.0)) / 2.0
@@ -69,7 +69,7 @@ class Room(NamedTuple):
     coefficients: FloatArray
 
 
-def room(dim: int) -> Room:
+def expansion_room(dim: int) -> Room:
     """Return room for an expansion in a dimension."""
     return Room(
         np.zeros(4),
@@ -85,29 +85,35 @@ def room(dim: int) -> Room:
 
 
 @compiled
-def decay(z: float) -> float:
+def exp_minus(z: float) -> float:
     """Return exp(-z) for z >= 0, to within 2e-14 of itself: exp(-z / 64), squared six times."""
-    u = min(z, FARTHEST) / FARTHEST - 0.5
-    y = C[14] * u + C[13]
-    y = y * u + C[12]
-    y = y * u + C[11]
-    y = y * u + C[10]
-    y = y * u + C[9]
-    y = y * u + C[8]
-    y = y * u + C[7]
-    y = y * u + C[6]
-    y = y * u + C[5]
-    y = y * u + C[4]
-    y = y * u + C[3]
-    y = y * u + C[2]
-    y = y * u + C[1]
-    y = y * u + C[0]
+    u = min(z, DECAY_END) / DECAY_END - 0.5
+    y = EXP_COEFFICIENTS[14] * u + EXP_COEFFICIENTS[13]
+    y = y * u + EXP_COEFFICIENTS[12]
+    y = y * u + EXP_COEFFICIENTS[11]
+    y = y * u + EXP_COEFFICIENTS[10]
+    y = y * u + EXP_COEFFICIENTS[9]
+    y = y * u + EXP_COEFFICIENTS[8]
+    y = y * u + EXP_COEFFICIENTS[7]
+    y = y * u + EXP_COEFFICIENTS[6]
+    y = y * u + EXP_COEFFICIENTS[5]
+    y = y * u + EXP_COEFFICIENTS[4]
+    y = y * u + EXP_COEFFICIENTS[3]
+    y = y * u + EXP_COEFFICIENTS[2]
+    y = y * u + EXP_COEFFICIENTS[1]
+    y = y * u + EXP_COEFFICIENTS[0]
     y *= y
     y *= y
     y *= y
     y *= y
     y *= y
     return y * y
+
+
+@compiled
+def bump_polynomial(z: float) -> float:
+    """Return 1 + z + z^2 / 3, what a bump is besides exp(-z)."""
+    return 1.0 + z * (1.0 + z * THIRD)
 
 
 @compiled
@@ -126,37 +132,37 @@ def sum_of_bumps(points: FloatArray, bumps: Bumps, out: FloatArray) -> None:
                     squared[lane] += gap * gap
             for lane in range(LANES):
                 z = np.sqrt(squared[lane])
-                total[lane] += weights[b, lane] * (1.0 + z * (1.0 + z * THIRD)) * decay(z)
+                total[lane] += weights[b, lane] * bump_polynomial(z) * exp_minus(z)
         out[i] = total.sum()
 
 
 @compiled
-def bend(y: float, k: float, e: float, z: float, end_k: float) -> float:
+def remainder_quotient(y: float, k: float, e: float, z: float, end_k: float) -> float:
     """Return B(y) as a quotient of differences."""
     return (end_k - k + (1.0 + z) * e * y * (THIRD / 2.0)) / (y * y)
 
 
 @compiled
-def weigh_values(weights: FloatArray, z: FloatArray, e: FloatArray, k: FloatArray, out: FloatArray) -> None:
+def value_remainders(weights: FloatArray, z: FloatArray, e: FloatArray, k: FloatArray, out: FloatArray) -> None:
     """Write the largest and the least w B(y), given z, exp(-z) and k in rows for the middle, nearest and farthest."""
     for lane in range(LANES):
         w, here, near, far = weights[lane], z[0, lane], z[1, lane], z[2, lane]
         # k'' is convex: its integral is below that of its chord, and above that of its tangent.
         chord = (2.0 * e[0, lane] + e[1, lane]) * (THIRD / 24.0)
         y = min(near * near - here * here, -NARROW)
-        exact = bend(y, k[0, lane], e[0, lane], here, k[1, lane]) * (1.0 + PRECISION)
+        exact = remainder_quotient(y, k[0, lane], e[0, lane], here, k[1, lane]) * (1.0 + QUOTIENT_PRECISION)
         above = min(chord, exact) if near * near - here * here < -NARROW else chord
         y = far * far - here * here
         tangent = max(e[0, lane] * (THIRD / 8.0) * (1.0 - y * (THIRD / 2.0) / max(here, 1e-30)), 0.0)
         wide = max(y, NARROW)
-        exact = bend(wide, k[0, lane], e[0, lane], here, k[2, lane]) * (1.0 - PRECISION)
+        exact = remainder_quotient(wide, k[0, lane], e[0, lane], here, k[2, lane]) * (1.0 - QUOTIENT_PRECISION)
         below = max(tangent, exact) if y > NARROW else tangent
         out[1, lane] = max(w * above, w * below)
         out[2, lane] = min(w * above, w * below)
 
 
 @compiled
-def weigh_slopes(weights: FloatArray, z: FloatArray, e: FloatArray, out: FloatArray) -> None:
+def slope_remainders(weights: FloatArray, z: FloatArray, e: FloatArray, out: FloatArray) -> None:
     """Write w k'' / 2 and a bound of |w| E(y) ||D + x||, given rows for the middle, the nearest and the farthest.
 
     E is the integral of (1 - t) exp(-z_t) / (24 z_t), z_t the distance on the way. If that shrinks to ||D + x||, its
@@ -168,7 +174,7 @@ def weigh_slopes(weights: FloatArray, z: FloatArray, e: FloatArray, out: FloatAr
         chord = (2.0 * e[0, lane] + e[1, lane]) * (THIRD / 48.0)
         y = min(near * near - here * here, -NARROW)
         rest = ((1.0 + near) * e[1, lane] - (1.0 + here - y / 2.0) * e[0, lane]) * (THIRD / 2.0)
-        exact = here * rest / (y * y) * (1.0 + PRECISION)
+        exact = here * rest / (y * y) * (1.0 + QUOTIENT_PRECISION)
         nearer = min(chord, exact) if near * near - here * here < -NARROW else chord
         away = min(e[0, lane] * far * (THIRD / 16.0) / max(here, 1e-30), THIRD / 6.0)
         out[1, lane] = weights[lane] * e[0, lane] * (THIRD / 8.0)
@@ -176,7 +182,7 @@ def weigh_slopes(weights: FloatArray, z: FloatArray, e: FloatArray, out: FloatAr
 
 
 @compiled
-def measure(middle: FloatArray, sides: FloatArray, places: FloatArray, gaps: FloatArray, z: FloatArray) -> None:
+def box_distances(middle: FloatArray, sides: FloatArray, places: FloatArray, gaps: FloatArray, z: FloatArray) -> None:
     """Write the ways from bumps to the middle of a box, and squared distances of its middle, nearest and farthest."""
     z[:] = 0.0
     for k in range(len(middle)):
@@ -191,7 +197,7 @@ def measure(middle: FloatArray, sides: FloatArray, places: FloatArray, gaps: Flo
 
 
 @compiled
-def expand(
+def add_expansion(
     middle: FloatArray, sides: FloatArray, bumps: Bumps, start: int, stop: int, purpose: int, room: Room
 ) -> None:
     """Add up what bounds f in a box, over some blocks of bumps.
@@ -203,25 +209,25 @@ def expand(
     room.sums[:] = 0.0
     for b in range(start, stop):
         weights = bumps.weights[b]
-        measure(middle, sides, bumps.places[b], room.gaps, z)
+        box_distances(middle, sides, bumps.places[b], room.gaps, z)
         for i in range(3):
             for lane in range(LANES):
                 z[i, lane] = np.sqrt(z[i, lane])
-                e[i, lane] = decay(z[i, lane])
-                k[i, lane] = (1.0 + z[i, lane] * (1.0 + z[i, lane] * THIRD)) * e[i, lane]
+                e[i, lane] = exp_minus(z[i, lane])
+                k[i, lane] = bump_polynomial(z[i, lane]) * e[i, lane]
         for lane in range(LANES):
             room.sums[0, lane] += weights[lane] * k[0, lane]
             coefficients[0, lane] = weights[lane] * (1.0 + z[0, lane]) * e[0, lane]
         if purpose == VALUES:
-            weigh_values(weights, z, e, k, coefficients)
+            value_remainders(weights, z, e, k, coefficients)
         else:
-            weigh_slopes(weights, z, e, coefficients)
-        accumulate(room)
-    collect(room)
+            slope_remainders(weights, z, e, coefficients)
+        add_block(room)
+    add_lanes(room)
 
 
 @compiled
-def accumulate(room: Room) -> None:
+def add_block(room: Room) -> None:
     """Add a block to the sums of each lane."""
     d, sums, gaps, c = room.vectors.shape[1], room.sums, room.gaps, room.coefficients
     for i in range(3):
@@ -245,7 +251,7 @@ def accumulate(room: Room) -> None:
 
 
 @compiled
-def collect(room: Room) -> None:
+def add_lanes(room: Room) -> None:
     """Add up the lanes."""
     d, row = room.vectors.shape[1], 4
     for i in range(4):
@@ -262,7 +268,7 @@ def collect(room: Room) -> None:
 
 
 @compiled
-def jolt(point: FloatArray, radius: float, bumps: Bumps) -> float:
+def third_derivative_bound(point: FloatArray, radius: float, bumps: Bumps) -> float:
     """Return a bound of the norm of f's third derivative within a radius of a point.
 
     That of a bump along a unit vector u with c = u.D / z is z exp(-z) / 3 (3 c - z c^3), and never above
@@ -277,6 +283,6 @@ def jolt(point: FloatArray, radius: float, bumps: Bumps) -> float:
                 squared += (point[k] - bumps.places[b, k, lane]) ** 2
             z = max(np.sqrt(squared) - radius, 0.0)
             far = max(z, SHOULDER)
-            largest = max((1.0 + z) * decay(z), far * (far - 3.0) * decay(far))
+            largest = max((1.0 + z) * exp_minus(z), far * (far - 3.0) * exp_minus(far))
             total += abs(bumps.weights[b, lane]) * largest / 3.0
     return total

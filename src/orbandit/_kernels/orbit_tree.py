@@ -10,36 +10,36 @@ less than a few percent do not count as changes.
 
 import numpy as np
 
+from orbandit._kernels.cells import UNKNOWN
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.kriging import (
-    ALPHA,
-    BATCH,
     BELIEF,
-    BETA,
-    CEILING,
     COUNT,
     DUE,
-    EXTRA,
     FOREIGN,
     FREEDOM,
     JUDGED,
-    KAPPA,
-    LOG,
     NEVER,
     NOISE,
     NOW,
     PENDING,
     RESIDUAL,
+    RULE_ALPHA,
+    RULE_BATCH,
+    RULE_BETA,
+    RULE_CEILING,
+    RULE_EXTRA,
+    RULE_KAPPA,
+    RULE_LOG,
     SCALE,
     SPREAD,
     SQUARES,
     STEEPEST,
     SUM,
-    UNKNOWN,
     VALUE,
     Tree,
-    apart,
     krige,
+    squared_distance_to_rewards,
 )
 from orbandit._kernels.tournament import set_key
 
@@ -47,7 +47,7 @@ from orbandit._kernels.tournament import set_key
 @compiled
 def confidence(tree: Tree, node: int, visits: float) -> float:
     """Return the radius of the confidence interval of a mean: Hoeffding's or the empirical Bernstein bound's."""
-    count, log = tree.stats[node, COUNT], tree.rules[LOG]
+    count, log = tree.stats[node, COUNT], tree.rules[RULE_LOG]
     radius = np.sqrt(log / (2.0 * visits))
     if count > 1.0:
         mean = tree.stats[node, SUM] / count
@@ -63,9 +63,9 @@ def size_of(tree: Tree, node: int) -> float:
 
 
 @compiled
-def bounded(tree: Tree, node: int, visits: float) -> float:
+def upper_bound(tree: Tree, node: int, visits: float) -> float:
     """Return the least upper confidence bound of a cell and those above it, as if it had so many visits."""
-    least = float(tree.rules[CEILING])
+    least = float(tree.rules[RULE_CEILING])
     above = node
     while above >= 0:
         count = tree.stats[above, COUNT]
@@ -82,17 +82,17 @@ def bounded(tree: Tree, node: int, visits: float) -> float:
 
 
 @compiled
-def judge(tree: Tree, node: int) -> None:
+def compute_key(tree: Tree, node: int) -> None:
     """Compute the spread and the key of a cell that is not divided."""
     row = tree.stats[node]
     row[JUDGED] = tree.pool[NOW]
-    if tree.rules[LOG] > 0.0:  # only what was told divides a cell
+    if tree.rules[RULE_LOG] > 0.0:  # only what was told divides a cell
         row[SPREAD] = confidence(tree, node, row[COUNT]) if row[COUNT] > 0.0 else np.inf
-        key = bounded(tree, node, row[COUNT] + row[PENDING])
+        key = upper_bound(tree, node, row[COUNT] + row[PENDING])
     else:
         mean, spread = krige(tree, tree.centers[node])
         row[SPREAD] = spread
-        key = mean + tree.rules[BETA] * spread + tree.rules[ALPHA] * size_of(tree, node)
+        key = mean + tree.rules[RULE_BETA] * spread + tree.rules[RULE_ALPHA] * size_of(tree, node)
     set_key(tree.keys, tree.heads, tree.levels, node, key + tree.ties[node])
 
 
@@ -105,8 +105,8 @@ def divide(tree: Tree, node: int) -> None:
             tree.stats[half, SPREAD] = np.inf
             tree.stats[half, JUDGED] = NEVER
             key = tree.keys[node] - tree.ties[node]
-            if tree.rules[LOG] > 0.0:
-                key = bounded(tree, half, 0.0)
+            if tree.rules[RULE_LOG] > 0.0:
+                key = upper_bound(tree, half, 0.0)
             set_key(tree.keys, tree.heads, tree.levels, half, key + tree.ties[half])
     set_key(tree.keys, tree.heads, tree.levels, node, -np.inf)
 
@@ -114,7 +114,7 @@ def divide(tree: Tree, node: int) -> None:
 @compiled
 def is_ripe(tree: Tree, node: int, deepest: int) -> bool:
     """Tell whether a leaf was visited, its noise is below its size, and it has halves as far as is known."""
-    if tree.depths[node] >= deepest or tree.rules[KAPPA] * tree.stats[node, SPREAD] >= size_of(tree, node):
+    if tree.depths[node] >= deepest or tree.rules[RULE_KAPPA] * tree.stats[node, SPREAD] >= size_of(tree, node):
         return False
     if tree.stats[node, COUNT] + tree.stats[node, PENDING] == 0.0:
         return False
@@ -131,7 +131,7 @@ def choose(tree: Tree, deepest: int) -> int:
     while True:
         node = int(tree.heads[tree.levels[-2]])
         if tree.stats[node, JUDGED] != tree.pool[NOW]:
-            judge(tree, node)
+            compute_key(tree, node)
             continue
         if not is_ripe(tree, node, deepest):
             return node
@@ -153,7 +153,7 @@ def enter(tree: Tree, node: int) -> None:
 
 
 @compiled
-def weigh(tree: Tree, node: int) -> None:
+def compute_value(tree: Tree, node: int) -> None:
     """Compute the value and the noise that stand for a cell."""
     row = tree.stats[node]
     visits = row[COUNT] + row[PENDING]
@@ -163,7 +163,7 @@ def weigh(tree: Tree, node: int) -> None:
     if row[PENDING] == 0.0:
         row[BELIEF] = 0.0
     row[VALUE] = (row[SUM] + row[PENDING] * row[BELIEF]) / visits
-    mean = (row[VALUE] * visits + 0.5 * tree.rules[EXTRA]) / (visits + tree.rules[EXTRA])
+    mean = (row[VALUE] * visits + 0.5 * tree.rules[RULE_EXTRA]) / (visits + tree.rules[RULE_EXTRA])
     fraction = tree.pool[RESIDUAL] / tree.pool[FREEDOM]
     row[NOISE] = max(fraction * max(mean * (1.0 - mean), 0.01) / visits, 1e-12)
     hush(tree, node)
@@ -179,7 +179,7 @@ def hush(tree: Tree, node: int) -> None:
 
 
 @compiled
-def shift(tree: Tree, node: int, place: FloatArray, amount: float) -> None:
+def move_place(tree: Tree, node: int, place: FloatArray, amount: float) -> None:
     """Let the place of a cell's rewards be the mean with one more at a place, or one less; visits are still without."""
     visits = tree.stats[node, COUNT] + tree.stats[node, PENDING] + amount
     moves = visits == 1.0 and amount > 0.0
@@ -198,10 +198,10 @@ def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: f
     """Learn a reward of a place in a cell, foreign if that is not the cell's own point."""
     row = tree.stats[node]
     if released == 0.0:
-        shift(tree, node, place, 1.0)
+        move_place(tree, node, place, 1.0)
     if row[COUNT] > 0.0:  # what the reward adds to the squared residuals about the cell's mean, over m (1 - m)
         count = row[COUNT]
-        mean = (row[SUM] + 0.5 * tree.rules[EXTRA]) / (count + tree.rules[EXTRA])
+        mean = (row[SUM] + 0.5 * tree.rules[RULE_EXTRA]) / (count + tree.rules[RULE_EXTRA])
         residual = (reward - row[SUM] / count) ** 2 * count / (count + 1.0)
         tree.pool[RESIDUAL] += residual / max(mean * (1.0 - mean), 0.01)
         tree.pool[FREEDOM] += 1.0
@@ -210,42 +210,42 @@ def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: f
     row[SQUARES] += reward * reward
     row[FOREIGN] += foreign
     row[PENDING] -= released
-    change(tree, node, released + foreign > 0.0)
+    note_visit(tree, node, released + foreign > 0.0)
 
 
 @compiled
-def expect(tree: Tree, node: int, amount: float) -> None:
-    """Add or take back a pending ask of a cell; it is expected to have the reward that is estimated now."""
+def expect(tree: Tree, node: int, place: FloatArray, amount: float) -> None:
+    """Add or take back a pending reward of a place in a cell; it is expected to be what is estimated now."""
     row = tree.stats[node]
     if amount > 0.0:
-        estimate = krige(tree, tree.centers[node])[0]
+        estimate = krige(tree, place)[0]
         row[BELIEF] += (estimate - row[BELIEF]) * amount / (row[PENDING] + amount)
-    shift(tree, node, tree.centers[node], amount)
+    move_place(tree, node, place, amount)
     row[PENDING] += amount
-    change(tree, node, amount < 0.0)
+    note_visit(tree, node, amount < 0.0)
 
 
 @compiled
-def postpone(tree: Tree, node: int) -> None:
+def set_due(tree: Tree, node: int) -> None:
     """Set the visits at which a cell is judged again."""
     visits = tree.stats[node, COUNT] + tree.stats[node, PENDING]
-    tree.stats[node, DUE] = visits + max(1.0, np.floor(tree.rules[BATCH] * visits)) if visits > 0.0 else 0.0
+    tree.stats[node, DUE] = visits + max(1.0, np.floor(tree.rules[RULE_BATCH] * visits)) if visits > 0.0 else 0.0
 
 
 @compiled
-def change(tree: Tree, node: int, at_once: bool) -> None:
+def note_visit(tree: Tree, node: int, at_once: bool) -> None:
     """Take note of a visit: weigh the cell, and judge it if its visits grew enough, or at once."""
-    weigh(tree, node)
+    compute_value(tree, node)
     row = tree.stats[node]
     visits = row[COUNT] + row[PENDING]
-    bounds = tree.rules[LOG] > 0.0
+    bounds = tree.rules[RULE_LOG] > 0.0
     if bounds or at_once or visits >= row[DUE]:
-        postpone(tree, node)
+        set_due(tree, node)
         is_leaf = tree.keys[node] > -np.inf
         if not (bounds and is_leaf):  # a bound of a leaf concerns no other
             tree.pool[NOW] += 1.0
         if is_leaf:
-            judge(tree, node)
+            compute_key(tree, node)
 
 
 @compiled
@@ -253,15 +253,15 @@ def review(tree: Tree, learns: bool) -> None:
     """Weigh and judge all cells anew, after learning the Lipschitz constant if that is wanted."""
     tree.quiet[:] = np.inf
     for node in range(len(tree.stats)):
-        weigh(tree, node)
+        compute_value(tree, node)
     if learns:
         learn_scale(tree)
     tree.pool[NOW] = 0.0
     for node in range(len(tree.stats)):
         tree.stats[node, JUDGED] = NEVER
-        postpone(tree, node)
+        set_due(tree, node)
         if tree.keys[node] > -np.inf:
-            judge(tree, node)
+            compute_key(tree, node)
 
 
 @compiled
@@ -287,7 +287,7 @@ def learn_scale(tree: Tree) -> None:
             above = tree.parents[above]
         for other in (above, busiest):
             if other >= 0:
-                squared = apart(tree, tree.places[node], other)
+                squared = squared_distance_to_rewards(tree, tree.places[node], other)
                 noise = tree.stats[node, NOISE] + tree.stats[other, NOISE]
                 change = abs(tree.stats[node, VALUE] - tree.stats[other, VALUE]) - doubt * np.sqrt(noise)
                 if change > 0.0 and squared > 0.0:

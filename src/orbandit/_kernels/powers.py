@@ -1,15 +1,15 @@
 """Powers of one half, by a polynomial and the bits of a float, so that loops over them become vector instructions.
 
 With k the integer nearest to s and f = s - k, 2^-s = 2^-k 2^-f: a polynomial of f, in [-1/2, 1/2], whose exponent is
-lowered by k. The sum of s and 1.5 2^52 has the bits of k at its end. It takes half as many products as `decay`, which
-squares.
+lowered by k. The sum of s and 1.5 2^52 has the bits of k at its end. It takes half as many products as `exp_minus`,
+which squares.
 """
 
 import numpy as np
 
 from orbandit._kernels.compiled import compiled, contracted
 
-C = (
+POWER_COEFFICIENTS = (
     1.0,
     -0.69314718055995,
     0.24022650695910097,
@@ -24,33 +24,33 @@ C = (
 )
 """The polynomial that equals 2^-f at 11 Chebyshev points of [-1/2, 1/2]: off by 2e-16 of itself at most."""
 
-ROUNDING = 1.5 * 2.0**52
+INTEGER_SHIFT = 1.5 * 2.0**52
 """Floats near this are integers."""
 
-LEAST = 1000.0
+MAX_EXPONENT = 1000.0
 """Beyond this s a power stays what it is here, 9e-302, and is no subnormal float."""
 
 
 @contracted
-def mantissa(f: float) -> float:
+def power_of_fraction(f: float) -> float:
     """Return 2^-f for f in [-1/2, 1/2]."""
-    y = C[10] * f + C[9]
-    y = y * f + C[8]
-    y = y * f + C[7]
-    y = y * f + C[6]
-    y = y * f + C[5]
-    y = y * f + C[4]
-    y = y * f + C[3]
-    y = y * f + C[2]
-    y = y * f + C[1]
-    return y * f + C[0]
+    y = POWER_COEFFICIENTS[10] * f + POWER_COEFFICIENTS[9]
+    y = y * f + POWER_COEFFICIENTS[8]
+    y = y * f + POWER_COEFFICIENTS[7]
+    y = y * f + POWER_COEFFICIENTS[6]
+    y = y * f + POWER_COEFFICIENTS[5]
+    y = y * f + POWER_COEFFICIENTS[4]
+    y = y * f + POWER_COEFFICIENTS[3]
+    y = y * f + POWER_COEFFICIENTS[2]
+    y = y * f + POWER_COEFFICIENTS[1]
+    return y * f + POWER_COEFFICIENTS[0]
 
 
 @compiled
-def half_power(s: float) -> float:
+def power_of_half(s: float) -> float:
     """Return 2^-s for s >= 0, to within 1e-15 of itself."""
-    s = min(s, LEAST)
-    rounded = ROUNDING - s
-    y = mantissa(s + (rounded - ROUNDING))
+    s = min(s, MAX_EXPONENT)
+    rounded = INTEGER_SHIFT - s
+    y = power_of_fraction(s + (rounded - INTEGER_SHIFT))
     lowered = np.float64(y).view(np.int64) + (np.float64(rounded).view(np.int64) << 52)
     return float(np.int64(lowered).view(np.float64))

@@ -9,7 +9,7 @@ their number last, (h, p, width), padded, so that loops over them become vector 
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, compiled
-from orbandit._kernels.profiles import carry, padded, profile, write_mean
+from orbandit._kernels.profiles import add_carried, family_values, padded_width, write_mean
 
 
 @compiled
@@ -35,11 +35,11 @@ def square_means(
     (n, g, p), (h, _, room) = a.shape, b.shape
     s, d = len(by_scale), gradients.shape[1]
     rows, gaps = np.empty((4, room)), np.empty((p, room))
-    q, values, slopes, total = rows[0], rows[1], rows[2], rows[3]
+    q, values, by_q, total = rows[0], rows[1], rows[2], rows[3]
     scales, by_feature, moves = np.empty((s, room)), np.empty((p if d > 0 else 0, room)), np.empty((d, room))
     for row in range(n):
         columns = row + 1 if is_symmetric else out.shape[1]
-        width = padded(columns)
+        width = padded_width(columns)
         total[:] = 0.0
         scales[:] = 0.0
         by_feature[:] = 0.0
@@ -53,7 +53,7 @@ def square_means(
                     gap = place - y[j, col]
                     gaps[j, col] = gap
                     q[col] += gap * gap
-            profile(family, q, width, values, slopes)
+            family_values(family, q, width, values, by_q)
             for col in range(width):
                 total[col] += values[col]
             for j in range(p):
@@ -61,12 +61,12 @@ def square_means(
                     exponent = exponents[j, scale]
                     if exponent != 0.0:
                         for col in range(width):
-                            scales[scale, col] -= exponent * slopes[col] * gaps[j, col] * gaps[j, col]
+                            scales[scale, col] -= exponent * by_q[col] * gaps[j, col] * gaps[j, col]
             for j in range(len(by_feature)):
                 for col in range(width):
-                    by_feature[j, col] += 2.0 * slopes[col] * gaps[j, col]
+                    by_feature[j, col] += 2.0 * by_q[col] * gaps[j, col]
         if d > 0:
-            carry(jacobians[row if len(jacobians) > 1 else 0], by_feature, width, moves)
+            add_carried(jacobians[row if len(jacobians) > 1 else 0], by_feature, width, moves)
         write_mean(total, g * h, 0, columns, is_symmetric, row, out)
         for scale in range(s):
             write_mean(scales[scale], g * h, 0, columns, is_symmetric, row, by_scale[scale])

@@ -1,10 +1,10 @@
-"""Wakes of turbines: the simplified Gaussian model of IEA Wind Task 37 with a smooth onset, and its slopes."""
+"""Wakes of turbines: the simplified Gaussian model of IEA Wind Task 37 with a smooth onset, and its gradient."""
 
 import numpy as np
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 
-DIAMETER, THRUST, SPREAD = 130.0, 8.0 / 9.0, 0.0324555
+DIAMETER, THRUST, WIDENING = 130.0, 8.0 / 9.0, 0.0324555
 """Of the rotor, in metres; the thrust coefficient; and by how much a wake widens on a metre."""
 
 FREE, CUT_IN = 9.8, 4.0
@@ -19,7 +19,7 @@ def deficit(dx: float, dy: float) -> float:
     """Return the share of its speed that wind loses dx downstream of a turbine and dy beside its axis."""
     if dx <= 0.0:
         return 0.0
-    sigma = SPREAD * dx + DIAMETER / np.sqrt(8.0)
+    sigma = WIDENING * dx + DIAMETER / np.sqrt(8.0)
     exponent = 0.5 * (dy / sigma) ** 2
     if exponent > FAINT:
         return 0.0
@@ -31,16 +31,16 @@ def deficit(dx: float, dy: float) -> float:
 
 
 @compiled
-def deficit_slopes(dx: float, dy: float) -> tuple[float, float, float]:
+def deficit_gradient(dx: float, dy: float) -> tuple[float, float, float]:
     """Return the deficit and its derivatives along dx and dy."""
     loss = deficit(dx, dy)
     if loss == 0.0:
         return 0.0, 0.0, 0.0
-    sigma = SPREAD * dx + DIAMETER / np.sqrt(8.0)
+    sigma = WIDENING * dx + DIAMETER / np.sqrt(8.0)
     share = THRUST / (8.0 * sigma**2 / DIAMETER**2)
     root = np.sqrt(1.0 - share)
     # The wake widens and weakens; its onset rises.
-    along = loss * SPREAD * (dy * dy / sigma**3 - share / (sigma * root * (1.0 - root)))
+    along = loss * WIDENING * (dy * dy / sigma**3 - share / (sigma * root * (1.0 - root)))
     if dx < DIAMETER:
         t = dx / DIAMETER
         along += loss * 6.0 * (1.0 - t) / (DIAMETER * t * (3.0 - 2.0 * t))
@@ -73,10 +73,10 @@ def farm_power(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out:
 
 
 @compiled
-def farm_slopes(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray) -> None:
+def farm_gradients(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray) -> None:
     """Write the gradient of the power of each layout, (n, turbines, 2); weights are (k,)."""
     turbines = layouts.shape[1]
-    losses, slopes = np.empty(turbines), np.empty((turbines, turbines, 3))
+    losses, gradients = np.empty(turbines), np.empty((turbines, turbines, 3))
     behind = np.empty((turbines, turbines), np.int64)
     for p in range(layouts.shape[0]):
         out[p] = 0.0
@@ -85,13 +85,13 @@ def farm_slopes(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out
             for i in range(turbines):
                 for j in range(i):
                     dx, dy = _in_wind(layouts[p], i, j, winds[w])
-                    loss, by_dx, by_dy = deficit_slopes(abs(dx), dy)
-                    slopes[i, j] = loss, by_dx if dx > 0.0 else -by_dx, by_dy
+                    loss, by_dx, by_dy = deficit_gradient(abs(dx), dy)
+                    gradients[i, j] = loss, by_dx if dx > 0.0 else -by_dx, by_dy
                     behind[i, j] = j if dx > 0.0 else i
                     losses[behind[i, j]] += loss**2
             for i in range(turbines):
                 for j in range(i):
-                    loss, by_dx, by_dy = slopes[i, j]
+                    loss, by_dx, by_dy = gradients[i, j]
                     if loss == 0.0:
                         continue
                     total = losses[behind[i, j]]

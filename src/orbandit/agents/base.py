@@ -1,18 +1,24 @@
-"""The protocol of an agent: ask for a point, tell its reward, recommend the best.
+"""The shell of every agent: ask for a point, tell its reward, recommend the best.
 
     point = agent.ask()
     agent.tell(point, reward)
 
-Feedback may come late and in any order, and for points that were never asked for. An ask is pending until it is told or
-forgotten; the last one is made pending only when the next comes, so that asking and telling in turn costs one update.
-Whatever an agent refuses, it refuses before its state changes. Inside, rewards are scaled to [0, 1].
+Feedback may come late and in any order, and for points that were never asked for. What was asked for, or is expected,
+is pending until it is told or forgotten (`Ledger`). Whatever an agent refuses, it refuses before its state changes.
+Inside, rewards are scaled to [0, 1].
+
+An algorithm is one final class. It checks its settings in its constructor, which are recorded by the call itself, and
+has the verbs below, from `_begin` to `_restore`; asks, epochs, the range of rewards and files are the shell's. Its
+constructor ends with `_start`, from where a new agent begins, and one from a file goes on.
 """
 
+import inspect
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Self
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,19 +35,14 @@ from orbandit._checks import (
     shown,
 )
 from orbandit.agents import files
+from orbandit.agents.ledger import ELSEWHERE, Ledger
+from orbandit.agents.table import width_of
 from orbandit.errors import InputError, InputTypeError
+from orbandit.groups import Group
+from orbandit.spaces import Space
 
 Seed = RandomLike | None
 """What seeds an agent's stream: an int, a SeedSequence, a Generator to draw from, or None for a fresh one."""
-
-Means = Callable[[npt.NDArray[Any]], Array]
-"""Returns the mean rewards of a batch of points, or of arms."""
-
-Handles = npt.NDArray[np.int64]
-"""The numbers of arms or cells."""
-
-ELSEWHERE = -1
-"""The handle of a point that was not asked for, or of arms that are no more."""
 
 MAX_BATCH = 100_000
 """Most points to ask for at once."""
@@ -49,40 +50,92 @@ MAX_BATCH = 100_000
 FIRST_HORIZON = 64
 """The horizon of the first epoch of an agent without one; each epoch doubles it."""
 
+State = tuple[dict[str, Any], files.Arrays]
+"""What a file keeps of an algorithm: a few numbers, and arrays."""
+
+
+class Arms(Protocol):
+    """What an agent chooses from. A handle is the number of an arm or a cell, ELSEWHERE for points that are none."""
+
+    @property
+    def space(self) -> Space | None:
+        """Where points live, as the caller knows it; None if arms are indices."""
+
+    @property
+    def group(self) -> Group | None:
+        """The symmetry, if there is one."""
+
+    def key(self, point: Any) -> Hashable:
+        """Return what identifies a point, after a check of its form."""
+
+    def point(self, handle: int) -> Any:
+        """Return the point, or the name, of a handle."""
+
+    def check(self, points: Sequence[Any] | npt.NDArray[Any]) -> None:
+        """Refuse what are no points of the space, or no arms."""
+
+    def handle(self, point: Any) -> int:
+        """Return the handle of a point that is measured without an ask."""
+
+    def packed(self, keys: list[Any]) -> npt.NDArray[Any]:
+        """Return points as files hold them, given what identifies them."""
+
+    def unpacked(self, points: npt.NDArray[Any]) -> list[Any]:
+        """Undo `packed`, checked."""
+
+    def admits(self, key: Any, handle: int) -> bool:
+        """Tell whether a pending measurement of a point can have a handle."""
+
 
 class Agent(ABC):
     """Chooses points, learns from noisy rewards."""
 
+    _settings: dict[str, Any]
+    arms: Arms
     _rng: np.random.Generator
     _horizon: int | None
     _goal: int
     _rounds: int
-    _asked: dict[Any, list[int]]  # the handles of the pending asks of each point, oldest first; cells may share a point
-    _last: tuple[Any, int] | None
+    _ledger: Ledger
+    _file: tuple[dict[str, Any], dict[str, Any], files.Arrays] | None = None
+    _is_scaled: bool | None = None  # whether the agent of a file works in scaled coordinates
 
-    _configure: Callable[..., None]
-    """Check and keep the settings; everything else is state."""
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Record the settings, all but the seed, by their names."""
+        made = super().__new__(cls)
+        try:
+            given = _signature(cls).bind(made, *args, **kwargs)
+        except TypeError:
+            return made  # the constructor says the same, with its own name
+        given.apply_defaults()
+        made._settings = {name: value for name, value in given.arguments.items() if name not in ("self", "seed")}
+        return made
 
-    def _configure_common(self, *, horizon: int | None, reward_range: tuple[float, float]) -> None:
+    def _plan(self, horizon: int | None, reward_range: tuple[float, float]) -> None:
+        """Check and keep the settings that all agents have."""
         self._horizon = None if horizon is None else as_count(horizon, "horizon")
-        self._low, self._high = as_range(reward_range)
+        self._low, self._high = self._settings["reward_range"] = as_range(reward_range)
         self._span = self._high - self._low
-        self._goal = self._horizon or FIRST_HORIZON
-        self._rounds = 0
+
+    def _start(self, seed: Seed) -> None:
+        """Begin, or go on as a file says; the settings are checked."""
+        self._ledger, self._rounds, self._goal = Ledger(), 0, self._horizon or FIRST_HORIZON
+        if self._file is None:
+            self._rng = as_stream(seed)
+            self._begin()
+        else:
+            self._resume(*self._file)
+            self._file = None
 
     def __repr__(self) -> str:
         horizon = "anytime" if self._horizon is None else f"horizon={self._horizon}"
-        return f"<{type(self).__name__}: {self.n_arms} arms, {horizon}, {self._rounds} rounds told>"
+        arms = f"{self.n_arms} arms, " if hasattr(self, "n_arms") else ""
+        return f"<{type(self).__name__}: {arms}{horizon}, {self._rounds} rounds told>"
 
     @property
     def rounds(self) -> int:
         """Number of rewards told so far."""
         return self._rounds
-
-    @property
-    @abstractmethod
-    def n_arms(self) -> int:
-        """Number of arms to choose from now."""
 
     @property
     def horizon(self) -> int | None:
@@ -94,15 +147,26 @@ class Agent(ABC):
         """The least and the largest reward."""
         return self._low, self._high
 
+    @property
+    def space(self) -> Space | None:
+        """Where the points live; None for agents that play indices."""
+        return self.arms.space
+
+    @property
+    def group(self) -> Group | None:
+        """The symmetry, if there is one."""
+        return self.arms.group
+
     def ask(self) -> Any:
         """Return the point to try next."""
-        self._settle()
-        handle = self._choose()
-        point = self._point(handle)
-        self._last = (self._key(point), handle)
+        if self._ledger.last is not None:
+            self.settle()
+        handle, arms = self._choose(), self.arms
+        point = arms.point(handle)
+        self._ledger.last = (arms.key(point), handle)
         return point
 
-    def tell(self, point: Any, reward: float) -> None:
+    def tell(self, point: Any, reward: float, **details: Any) -> None:
         """Learn the reward of a point, asked for or not.
 
         Parameters
@@ -111,51 +175,74 @@ class Agent(ABC):
             Any point of the space. As `ask` returned it, it answers that ask; otherwise it is data from elsewhere.
         reward : float
             Within `reward_range`.
+        **details
+            What else an agent may be told, as `side` of `UCBN`.
         """
-        value = self._scaled(reward)
-        key = self._key(point)
-        handle, released = self._answered(key)
-        self._observe(handle, point, value, released)
-        self._close(key, released)
+        value, key, ledger = self._scaled(reward), self.arms.key(point), self._ledger
+        handle, released = ledger.answered(key)
+        if details:
+            self._observe(handle, point, value, released, **details)
+        else:
+            self._observe(handle, point, value, released)  # which is faster
+        ledger.close(key, handle, released)
+        self._rounds += 1
+        if self._rounds >= self._goal:
+            self._end_epoch()
 
-    @abstractmethod
     def recommend(self) -> Any:
         """Return the best point by what is known now; changes nothing."""
+        return self._recommend()
 
-    @abstractmethod
     def estimate(self, point: Any) -> float:
         """Return the mean reward to expect at a point, NaN if nothing is known of it."""
+        self.arms.check([point])
+        return float(self._unscaled(self._estimate(point)))
+
+    def expect(self, point: Any) -> None:
+        """Allow for a measurement that is under way at a point, whoever began it.
+
+        It is pending as an ask is: `tell` of the same point answers it, and `forget` takes it back.
+
+        Parameters
+        ----------
+        point
+            Any point of the space.
+        """
+        key = self.arms.key(point)
+        self.arms.check([point])
+        self.settle()
+        handle = self.arms.handle(point)
+        self._expect(handle, point, 1.0)
+        self._ledger.add(key, handle)
 
     def forget(self, point: Any) -> None:
-        """Take back an ask that will never be answered, as after a failed measurement."""
-        key = self._key(point)
-        if self._last is not None and self._last[0] == key:
-            self._last = None
-        elif key in self._asked:
-            self._expect(self._asked[key][0], point, -1.0)
-            self._release(key)
+        """Take back an ask, or what is expected, that will never be answered, as after a failed measurement."""
+        key = self.arms.key(point)
+        if self._ledger.last is not None and self._ledger.last[0] == key:
+            self._ledger.last = None
+        elif key in self._ledger.pending:
+            self._expect(self._ledger.pending[key][0], point, -1.0)
+            self._ledger.release(key)
         else:
-            raise InputError(f"only a point that was asked for and not told can be forgotten, but got {shown(point)}.")
+            raise InputError(
+                f"only a point that was asked for or expected, and not told, can be forgotten, but got {shown(point)}."
+            )
+
+    def ask_batch(self, k: int) -> npt.NDArray[Any]:
+        """Return k points to try at once, at most 100,000, one to a row; each takes the ones before it into account."""
+        why = "a batch is chosen point by point without any reward; tell those of a smaller batch before the next"
+        return np.array([self.ask() for _ in range(as_count(k, "k", maximum=MAX_BATCH, why=why))])
 
     def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
         """Learn the rewards of several points; if one of them is refused, none is learnt."""
         points, values = as_batch(points), as_finite(rewards, "rewards")
         if values.shape != (len(points),):
             raise InputError(f"`rewards` must be one for each of {len(points)} points, but has shape {values.shape}.")
-        for point, value in zip(points, values.tolist(), strict=True):
+        self.arms.check(points)
+        for value in values.tolist():
             self._scaled(value)
-            self._nearest(point)
-        for point, value in zip(points, values.tolist(), strict=True):
-            self.tell(point, value)
-
-    @abstractmethod
-    def _nearest(self, point: Any) -> int:
-        """Return the arm nearest to a point of X, which is checked."""
-
-    def ask_batch(self, k: int) -> npt.NDArray[Any]:
-        """Return k points to try at once, at most 100,000, one to a row; each takes the ones before it into account."""
-        why = "a batch is chosen point by point without any reward; tell those of a smaller batch before the next"
-        return np.array([self.ask() for _ in range(as_count(k, "k", maximum=MAX_BATCH, why=why))])
+        if len(points):
+            self._tell_all(points, values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a file, in one step; `load` goes on exactly where it was."""
@@ -182,155 +269,104 @@ class Agent(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as `save` and `load` do."""
-        settings, state, arrays = self._frozen()
+        self.settle()
+        state, arrays = self._state()
         state = {"rounds": self._rounds, "goal": self._goal, **state}
-        return _revived, (type(self), settings, state, files.stream_state(self._rng), arrays)
+        asks = {"asked": self.arms.packed(self._ledger.keys), "asked_handles": self._ledger.handles}
+        return _revived, (type(self), dict(self._settings), state, files.stream_state(self._rng), {**arrays, **asks})
 
-    @abstractmethod
-    def _choose(self) -> int:
-        """Return the handle, an arm or a cell, of what to play next."""
-
-    @abstractmethod
-    def _point(self, handle: int) -> Any:
-        """Return the point, or the name, of a handle."""
-
-    @abstractmethod
-    def _key(self, point: Any) -> Hashable:
-        """Return what identifies a point, after a check of its form."""
-
-    @abstractmethod
-    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        """Learn a scaled reward at a point, and release pending observations; refuse the point before anything."""
-
-    @abstractmethod
-    def _expect(self, handle: int, point: Any, amount: float) -> None:
-        """Add to the pending observations of what an ask will inform."""
-
-    def _prepare(self) -> None:  # noqa: B027 - a hook that few agents need
-        """See to it that the next round can be played."""
-
-    @abstractmethod
-    def _known_means(self, mean: Means) -> Array:
-        """Return the means of all arms or cells there are, by their handles."""
-
-    @abstractmethod
-    def _play_some(self, means: Array, draws: Array) -> Handles:
-        """Play rounds in a compiled loop, as `_play` does, until something is due; return what was played."""
-
-    @abstractmethod
-    def _next_epoch(self) -> None:
-        """Take up the new horizon `_goal`, keeping all observations."""
-
-    def _play(self, mean: Means, draws: Array, keep: Sequence[int] | Handles = ()) -> tuple[Array, list[Any]]:
-        """Play one Bernoulli round for each draw, compiled; return the means of the points played, and some points.
-
-        The reward is 1 if the draw is below the mean. The same as asking and telling that many times. The points are
-        those of the draws whose indices are in `keep`, ascending: as `ask` would have returned them.
-        """
-        self._settle()
-        played, kept = np.empty(len(draws)), np.asarray(keep, dtype=np.int64)
-        points: list[Any] = []
-        done = 0
-        while True:
-            stop = len(draws) if self._horizon is not None else min(len(draws), done + self._goal - self._rounds)
-            self._prepare()
-            known = self._known_means(mean)
-            some = self._play_some(known, draws[done:stop])
-            np.take(known, some, out=played[done : done + len(some)], mode="clip")  # which needs no temporary
-            if len(points) < len(kept):
-                due = kept[len(points) : np.searchsorted(kept, done + len(some))]
-                handles = some[due - done].tolist()
-                found = {handle: self._point(handle) for handle in set(handles)}  # while it is there
-                points += [found[handle] for handle in handles]
-            done += len(some)
-            self._rounds += len(some)
-            if self._rounds >= self._goal:
-                self._advance()
-            self._review()
-            if done == len(draws):
-                return played, points
-
-    def _review(self) -> None:  # noqa: B027 - a hook that few agents need
-        """Do what is due after some rounds."""
-
-    def _open_asks(self) -> None:
-        """Start without any ask."""
-        self._asked, self._last = {}, None
-
-    def _ask_arrays(self) -> files.Arrays:
-        """Return the handles of the pending asks, in the order of `_pending_keys`."""
-        self._settle()
-        handles = [handle for handles in self._asked.values() for handle in handles]
-        return {"asked_handles": np.array(handles, dtype=np.int64)}
-
-    def _pending_keys(self) -> list[Any]:
-        """Return what identifies the point of each pending ask."""
-        return [key for key, handles in self._asked.items() for _ in handles]
-
-    def _set_asks(self, arrays: files.Arrays, keys: list[Any], size: int) -> None:
-        """Undo `_ask_arrays`, checked: handles are below `size`."""
-        handles = arrays["asked_handles"]
+    def _resume(self, state: dict[str, Any], stream: dict[str, Any], arrays: files.Arrays) -> None:
+        """Go on as `__reduce__` said, checked."""
+        rest = dict(state)
+        self._rng = files.stream(stream)
+        self._rounds = as_count(rest.pop("rounds"), "rounds", minimum=0, maximum=MAX_COUNT)
+        self._goal = as_goal(rest.pop("goal"), self._horizon, self._rounds)
+        self._restore(rest, arrays)
+        keys, handles = self.arms.unpacked(arrays["asked"]), arrays["asked_handles"]
         if handles.shape != (len(keys),):
             raise ValueError("pending asks and their points do not match")
-        if not ((handles >= ELSEWHERE) & (handles < size)).all():
-            raise ValueError("pending asks of what does not exist")
-        self._open_asks()
         for key, handle in zip(keys, handles.tolist(), strict=True):
-            self._asked.setdefault(key, []).append(int(handle))
+            if handle < ELSEWHERE or not self.arms.admits(key, int(handle)):
+                raise ValueError("pending asks of other points than their arms or cells have")
+            self._ledger.add(key, int(handle))
 
-    def _answered(self, key: Any) -> tuple[int, float]:
-        """Return the handle of the ask that a reward answers, and how many pending observations that releases."""
-        if self._last is not None and self._last[0] == key:
-            return self._last[1], 0.0
-        if key in self._asked:
-            return self._asked[key][0], 1.0
-        return ELSEWHERE, 0.0
-
-    def _close(self, key: Any, released: float) -> None:
-        """Close a round: the ask it answers is no longer pending, and an epoch may end."""
-        if released:
-            self._release(key)
-        elif self._last is not None and self._last[0] == key:
-            self._last = None
-        self._rounds += 1
-        if self._rounds >= self._goal:
-            self._advance()
-
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Make the last ask pending."""
-        if self._last is not None:
-            key, handle = self._last
+        if self._ledger.last is not None:
+            key, handle = self._ledger.last
             self._expect(handle, None, 1.0)
-            self._asked.setdefault(key, []).append(handle)
-            self._last = None
+            self._ledger.add(key, handle)
+            self._ledger.last = None
 
-    def _release(self, key: Any) -> None:
-        handles = self._asked[key]
-        del handles[0]
-        if not handles:
-            del self._asked[key]
+    @property
+    def rounds_left(self) -> float:
+        """Rounds until an epoch ends; infinitely many for an agent with a horizon, which has one only."""
+        return math.inf if self._horizon is not None else self._goal - self._rounds
 
-    def _advance(self) -> None:
-        """Double the horizon of an agent without one when its rounds are used up."""
+    def count_rounds(self, rounds: int) -> None:
+        """Close rounds, each with one reward; an epoch may end."""
+        self._rounds += rounds
+        if self._rounds >= self._goal:
+            self._end_epoch()
+
+    def _end_epoch(self) -> None:
+        """Double the horizon of an agent without one."""
         if self._horizon is not None:
             return
-        self._settle()
+        self.settle()
         before = self._goal
         try:
             while self._goal <= self._rounds:
                 self._goal *= 2
-            self._next_epoch()
+            self._renew()
         except BaseException:
             self._goal = before  # to be tried again
             raise
 
     @abstractmethod
-    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], files.Arrays]:
-        """Return the settings for `_configure`, what else is to be remembered, and the arrays of the state."""
+    def _begin(self) -> None:
+        """Make the state of an agent without observations."""
 
     @abstractmethod
-    def _thaw(self, state: dict[str, Any], arrays: files.Arrays) -> None:
-        """Set the state that `_frozen` returned, checked."""
+    def _choose(self) -> int:
+        """Return the handle of what to play next."""
+
+    @abstractmethod
+    def _observe(self, handle: int, point: Any, value: float, released: float, *args: Any, **details: Any) -> None:
+        """Learn a scaled reward at a point, and release pending observations; refuse the point before anything."""
+
+    @abstractmethod
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        """Learn the rewards of one point or more, all checked: at once where that can be, else by `_tell_each`."""
+
+    @abstractmethod
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        """Add to the pending observations of what an ask will inform; without a point, it is of the handle's own."""
+
+    @abstractmethod
+    def _recommend(self) -> Any:
+        """Return the best point by what is known now."""
+
+    @abstractmethod
+    def _estimate(self, point: Any) -> Any:
+        """Return the scaled mean reward to expect at a point of the space, NaN if nothing is known of it."""
+
+    @abstractmethod
+    def _renew(self) -> None:
+        """Take up the new horizon `_goal`, keeping all observations."""
+
+    @abstractmethod
+    def _state(self) -> State:
+        """Return what is to be remembered besides settings and pending asks."""
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any], arrays: files.Arrays) -> None:
+        """Set the state that `_state` returned, checked."""
+
+    def _tell_each(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        """Tell rewards one after the other."""
+        for point, reward in zip(points, rewards.tolist(), strict=True):
+            self.tell(point, reward)
 
     def _scaled(self, reward: float) -> float:
         """Return a reward scaled to [0, 1]."""
@@ -352,7 +388,7 @@ class Agent(ABC):
     @property
     def _log_horizon(self) -> float:
         """Log n, for n the horizon or that of the present epoch."""
-        return math.log(max(self._goal, 2))
+        return width_of(self._goal) / 2
 
 
 def as_stream(seed: Seed) -> np.random.Generator:
@@ -385,14 +421,6 @@ def as_number(value: Any, name: str) -> float:
         raise InputTypeError(f"`{name}` must be one number, but got {shown(value)}.") from error
 
 
-def as_means(values: npt.ArrayLike, size: int) -> Array:
-    """Return the means of so many arms or cells, which are probabilities."""
-    means = np.ascontiguousarray(values, dtype=np.float64)
-    if means.shape != (size,) or not ((means >= 0) & (means <= 1)).all():
-        raise InputError(f"the means of {size} points must be so many numbers in [0, 1], but got {shown(means)}.")
-    return means
-
-
 def as_goal(value: Any, horizon: int | None, rounds: int) -> int:
     """Return the horizon of the present epoch, which is the one given, or has doubled as often as rounds allow."""
     goal = as_count(value, "goal")
@@ -401,6 +429,11 @@ def as_goal(value: Any, horizon: int | None, rounds: int) -> int:
     if not (doubled if horizon is None else goal == horizon):
         raise ValueError(f"a horizon of {goal} after {rounds} rounds")
     return goal
+
+
+@lru_cache
+def _signature(kind: type[Agent]) -> inspect.Signature:
+    return inspect.signature(kind.__init__)
 
 
 def _kinds(cls: type[Agent]) -> list[type[Any]]:
@@ -412,16 +445,13 @@ def _kinds(cls: type[Agent]) -> list[type[Any]]:
 def _revived(
     kind: type[Any], settings: dict[str, Any], state: dict[str, Any], stream: dict[str, Any], arrays: files.Arrays
 ) -> Any:
-    """Return an agent with a state that `_frozen` returned, checked."""
+    """Return an agent with the state that a file holds, checked."""
     held = sum(part.size for part in (*arrays.values(), *settings.values()) if isinstance(part, np.ndarray))
     for name in ("n_arms", "candidates"):  # each of them has a row or a column
         if name in settings and as_count(settings[name], name) > held:
             raise ValueError(f"{name} of more than the {held} numbers there are")
-    agent = object.__new__(kind)
-    agent._configure(**settings)
-    rest = dict(state)
-    agent._rng = files.stream(stream)
-    agent._rounds = as_count(rest.pop("rounds"), "rounds", minimum=0, maximum=MAX_COUNT)
-    agent._goal = as_goal(rest.pop("goal"), agent._horizon, agent._rounds)
-    agent._thaw(rest, arrays)
+    given = {name: value for name, value in settings.items() if name != "is_scaled"}
+    agent = Agent.__new__(kind, **given)
+    agent._file, agent._is_scaled = (state, stream, arrays), bool(settings.get("is_scaled", False))  # 0.1.0 never did
+    kind.__init__(agent, **given)
     return agent

@@ -15,18 +15,29 @@ A. Cohen, T. Hazan, T. Koren, Online learning with feedback graphs without the g
 - observations of earlier phases count, with the radius of each arm in place of eps_r.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
-from orbandit._checks import as_count
+from orbandit._checks import Array, as_count
+from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.files import Arrays
-from orbandit.agents.sharing import SharingAgent
+from orbandit.agents.learners import OrbitNeighbors, orbit_neighbors
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.mesh_arms import MeshArms
+from orbandit.agents.mesh_rule import MeshRule
+from orbandit.agents.points import Points
 from orbandit.agents.table import LEAST
+from orbandit.groups import Group
+from orbandit.meshes import Mesh
+from orbandit.spaces import Space
 
 
 @final
-class SideObservationElimination(SharingAgent):
+class SideObservationElimination(Agent):
     """Plays all arms evenly, and drops those that cannot be the best.
 
     An arm is dropped only if it is worse by more than 4 delta, and until then arms at the border, which few others
@@ -50,54 +61,131 @@ class SideObservationElimination(SharingAgent):
     (True, True)
     """
 
-    _rule = LEAST
-    _phase: int
+    arms: MeshArms[OrbitNeighbors]
 
-    def alive(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Return which arms of the mesh may still be the best."""
-        return self._by_arm(self._table.alive.astype(np.float64)) > 0
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        mesh: str | Mesh = "quotient",
+        delta: str | float = "auto",
+        seed: Seed = None,
+    ) -> None:
+        self._plan(horizon, reward_range)
+        points = Points(space, group, lipschitz, self._span)
+        rule = MeshRule(points, mesh, delta, names=("quotient", "full", "tree"))
+        self.arms = MeshArms(points, rule, LEAST, partial(orbit_neighbors, rule), horizon is None)
+        self._start(seed)
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms to choose from now."""
+        return len(self.arms)
+
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward."""
+        return self.arms.lipschitz
+
+    @property
+    def mesh(self) -> Mesh:
+        """The points played now."""
+        return self.arms.mesh
+
+    @property
+    def delta(self) -> float:
+        """The scale of the mesh, in units of the space."""
+        return self.arms.mesh.delta
+
+    def _begin(self) -> None:
+        self.arms.begin(self._goal, self._rng)
+        self._phase = 1
+
+    def _choose(self) -> int:
+        return self.arms.table.leader  # the living arm observed least, ties by priority
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        near = self.arms.learning(handle, point)  # N(x, 2 delta)
+        self.arms.table.observe(near, handle, value, released)
+        if handle == ELSEWHERE:
+            self.arms.remember(point, value)
+        self._end_phases()
+
+    def _end_phases(self) -> None:
+        """Drop the arms that cannot be the best, as often as every living one has been observed often enough."""
+        table = self.arms.table
+        while table.least_seen >= self._quota and table.counts[table.alive].min() >= self._quota:  # none is pending
+            means = np.where(table.counts > 0, table.means, 0.0)
+            reach = table.radii + self.arms.learners.reach * self.arms.scale  # radius + 2 delta
+            best = (means - reach)[table.alive].max()
+            table.keep(table.alive & (means + reach >= best))
+            self._phase += 1
 
     @property
     def _quota(self) -> float:
-        """Observations of every arm that end the phase."""
-        return self._table.width * 4.0**self._phase
+        """Observations of every living arm that end the phase: 2 log n / eps^2, eps = 2^-phase."""
+        return self.arms.table.width * 4.0**self._phase
 
-    def _open(self, size: int, priorities: Any = None) -> None:
-        super()._open(size, priorities)
-        self._phase = 1
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        if self._ledger.is_empty and self.arms.observe_all(points, (rewards - self._low) / self._span):
+            self._end_phases()
+            self.count_rounds(len(points))
+        else:
+            self._tell_each(points, rewards)
 
-    def tell(self, point: Any, reward: float) -> None:
-        """Learn the reward of a point, asked for or not; a phase may end."""
-        super().tell(point, reward)
-        self._review()
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self.arms.table.expect(self.arms.learning(handle, point), amount)
 
-    def _review(self) -> None:
-        """End phases; observations that are still pending do not count."""
-        while self._table.least_seen >= self._quota and self._table.counts[self._table.alive].min() >= self._quota:
-            self._eliminate()
+    def _recommend(self) -> Array:
+        return self.arms.point(self.arms.table.best)  # the largest lower confidence bound
+
+    def _estimate(self, point: Any) -> Any:
+        return self.arms.table.means[self.arms.nearest(point)]
 
     def _renew(self) -> None:
         self._phase = 1
-        self._table.keep(np.ones(len(self._table), dtype=bool))
-        super()._renew()
+        if not self.arms.renew(self._goal, self._rng, self._ledger):
+            self.arms.table.keep(np.ones(self.n_arms, dtype=bool))
+        self._end_phases()
 
-    def _eliminate(self) -> None:
-        """Drop the arms that cannot be the best."""
-        means = np.where(self._table.counts > 0, self._table.means, 0.0)
-        reach = self._table.radii + self._reward_bias
-        alive = self._table.alive
-        best = (means - reach)[alive].max()
-        self._table.keep(alive & (means + reach >= best))
-        self._phase += 1
+    def alive(self) -> npt.NDArray[np.bool_]:
+        """Return which arms of the mesh may still be the best."""
+        return self.arms.table.by_name(self.arms.table.alive.astype(np.float64)) > 0
 
-    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
-        settings, state, arrays = super()._frozen()
-        return settings, {**state, "phase": self._phase}, arrays
+    def means(self) -> Array:
+        """Return the mean reward observed of each arm, NaN where there is none."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.means))
 
-    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._phase = as_count(state["phase"], "phase")
-        super()._thaw(state, arrays)
-        if not self._table.alive.any():
+    def counts(self) -> Array:
+        """Return the number of observations of each arm."""
+        return self.arms.table.by_name(self.arms.table.counts)
+
+    def upper_bounds(self) -> Array:
+        """Return for each arm a bound on the mean reward of all it stands for; infinite without observations.
+
+        That is mean + sqrt(2 log n / O) + 3 delta: two for the observations, and one for the points the arm stands for.
+        """
+        upper = self.arms.table.upper_bounds + (self.arms.learners.reach + self.delta) * self.arms.scale
+        return self._unscaled(self.arms.table.by_name(upper))
+
+    def _state(self) -> State:
+        state, arrays = self.arms.state
+        return {**state, "phase": self._phase}, arrays
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self.arms.restore(state, arrays, self._goal)
+        self._phase, table = as_count(state["phase"], "phase"), self.arms.table
+        if not table.alive.any():
             raise ValueError("no arm is alive")
-        if self._phase > 1 and self._quota / 4 > self._table.counts[self._table.alive].min():
+        if self._phase > 1 and self._quota / 4 > table.counts[table.alive].min():
             raise ValueError(f"phase {self._phase} before the one before it can have ended")
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the numbers of the arms played."""
+        played = self.arms.play(means, draws, self._low, self._span, self._quota)
+        self._end_phases()
+        return played

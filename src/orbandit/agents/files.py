@@ -125,11 +125,11 @@ def _packed(value: Any, arrays: Arrays) -> Any:
         return {"mesh": _packed(parts, arrays)}
     if isinstance(value, spaces.Space | groups.Group):
         kind = "space" if isinstance(value, spaces.Space) else "group"
-        if value._recipe is None or not _is_known(kind, type(value).__name__, type(value)):
+        if value.recipe is None or not _is_known(kind, type(value).__name__, type(value)):
             raise InputError(
                 f"only spaces and groups of this package, made of plain values, can be saved, but got {shown(value)}."
             )
-        args, kwargs = value._recipe
+        args, kwargs = value.recipe
         recipe = {"name": type(value).__name__, "args": args, "kwargs": kwargs}
         if isinstance(value, groups.Group):
             recipe["center"] = value.center
@@ -170,7 +170,7 @@ class _Maker:
         given = inspect.signature(maker.__init__).bind(None, *args, **kwargs)
         check_recipe(maker, given.arguments)
         made = maker(*given.args[1:], **given.kwargs)
-        made._recipe = (tuple(args), kwargs)  # as it was saved, though the limit may be lower
+        made.recipe = (tuple(args), kwargs)  # as it was saved, though the limit may be lower
         self._numbers += numbers_of(made)
         if self._numbers > MAX_DESCRIBED:
             raise ValueError("spaces and groups that are too large together")

@@ -11,6 +11,7 @@ a group, halves of cells that hold no representative are never made.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -19,12 +20,16 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_count, as_positive
 from orbandit._kernels import hoo as kernels
 from orbandit._kernels.hoo import COUNT, SUM
-from orbandit.agents.base import ELSEWHERE, Handles, Seed, as_stream
+from orbandit._rows import Rows
+from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
-from orbandit.agents.on_cells import CellAgent
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.points import Points
+from orbandit.agents.table import width_of
 from orbandit.errors import InputError
 from orbandit.groups import Group
-from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree, Rows, hashes
+from orbandit.meshes.cells import DEEPEST, UNKNOWN, hashes
 from orbandit.spaces import Box, Space
 
 FIRST = 10
@@ -35,7 +40,7 @@ LEVELS = 3
 
 
 @final
-class HOO(CellAgent):
+class HOO(Agent):
     """Hierarchical optimistic optimisation, truncated.
 
     Parameters
@@ -55,6 +60,8 @@ class HOO(CellAgent):
     (1.581, 0.707, 15)
     """
 
+    arms: CellArms
+
     def __init__(
         self,
         space: Space,
@@ -67,47 +74,33 @@ class HOO(CellAgent):
         rho: float | None = None,
         seed: Seed = None,
     ) -> None:
-        self._configure(
-            space=space,
-            group=group,
-            horizon=horizon,
-            lipschitz=lipschitz,
-            reward_range=reward_range,
-            nu=nu,
-            rho=rho,
-        )
-        self._rng = as_stream(seed)
-        self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
-        self._open(np.zeros((1, 3)))
-        self._open_asks()
-        self._grow(0)
-
-    def _configure(
-        self,
-        *,
-        space: Space,
-        group: Group | None,
-        lipschitz: float,
-        nu: float | None,
-        rho: float | None,
-        **common: Any,
-    ) -> None:
-        self._configure_common(**common)
-        self._configure_space(space, group, lipschitz)
-        self._cells = CellTree(space, group)
-        extent = self._cells.sides(0)
-        self._given = (nu, rho)
-        self._rho = 2 ** (-1 / max(1, int((extent > 0).sum()))) if rho is None else as_positive(rho, "rho")
+        self._plan(horizon, reward_range)
+        points = Points(space, group, lipschitz, self._span)
+        self._lipschitz = points.lipschitz
+        self.arms = CellArms(points, lambda inside: self._path(inside)[-1])
+        cells = self.arms.cells
+        self._rho = 2 ** (-1 / max(1, int((cells.sides(0) > 0).sum()))) if rho is None else as_positive(rho, "rho")
         if self._rho >= 1:
             raise InputError(f"`rho < 1` must hold, but got rho={rho}.")
-        least = max(self._cells.diameter(h) * self._scale / self._rho**h for h in range(DEEPEST + 1))
+        least = max(cells.diameter(h) * points.scale / self._rho**h for h in range(DEEPEST + 1))
         self._nu = least if nu is None else as_positive(nu, "nu") / self._span
-        self._widths: Array = self._nu * self._rho ** np.arange(DEEPEST + 1.0)
+        self._widths: Array = self._nu * self._rho ** np.arange(DEEPEST + 1.0)  # nu rho^h
+        self._start(seed)
+
+    def _begin(self) -> None:
+        self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
+        self._open(np.zeros((1, 3)))
+        self._grow(0)
 
     @property
     def n_arms(self) -> int:
         """Number of cells made so far."""
-        return len(self._cells)
+        return len(self.arms.cells)
+
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward."""
+        return self._lipschitz
 
     @property
     def nu(self) -> float:
@@ -125,55 +118,54 @@ class HOO(CellAgent):
         cuts = math.ceil((math.log(self._goal) / 2 + math.log(self._nu)) / -math.log(self._rho) - 1e-12)
         return min(DEEPEST, max(0, cuts))
 
-    def recommend(self) -> Array:
-        """Return the point of the cell whose rewards are surely the largest: by mean - radius - nu rho^h."""
-        counts = self._stats[:, COUNT]
-        if not counts.any():
-            return self._point(self._choose())
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low = self._stats[:, SUM] / counts - np.sqrt(self._width / counts) - self._widths[self._cells.depths]
-        return self._point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))
-
-    def estimate(self, point: Any) -> float:
-        """Return the mean reward of the cell about a point that says most of it, NaN if there is none."""
-        path = self._path(self._inside(point))
-        counts = self._stats[path, COUNT]
-        if not counts.any():
-            return math.nan
-        with np.errstate(divide="ignore"):
-            errors = np.sqrt(self._width / counts) + self._widths[self._cells.depths[path]]
-        best = path[int(np.argmin(errors))]
-        return float(self._unscaled(self._stats[best, SUM] / self._stats[best, COUNT]))
-
-    @property
-    def _width(self) -> float:
-        return 2 * self._log_horizon
-
     def _choose(self) -> int:
-        while (node := self._follow()) < 0:
+        while (node := self._follow()) < 0:  # the halves of a cell are not made yet
             self._grow(-1 - node)
         return node
 
     def _follow(self) -> int:
-        cells = self._cells
+        """Return the cell that was never entered below the largest B-values, or -1 - a cell without halves."""
+        cells = self.arms.cells
         return int(kernels.follow(self._bounds, self._stats, cells.children, cells.depths, self._prefers, self.depth))
 
-    def _nearest(self, point: Any) -> int:
-        return self._path(self._inside(point))[-1]
-
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        node = handle if handle != ELSEWHERE else self._nearest(point)
-        self._add(node, value, 1.0, -released)
+        node = handle if handle != ELSEWHERE else self.arms.handle(point)
+        self._add(node, value, 1.0, -released)  # T, mean, U and B of the cell and of all above it
+
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        self._tell_each(points, rewards)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         self._add(handle, 0.0, 0.0, amount)
 
-    def _next_epoch(self) -> None:
-        """Take up the new horizon: all bounds change, the cells stay."""
-        self._mend_all()
+    def _recommend(self) -> Array:
+        counts = self._stats[:, COUNT]
+        if not counts.any():
+            return self.arms.point(self._choose())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = self._stats[:, SUM] / counts - np.sqrt(self._width / counts) - self._widths[self.arms.cells.depths]
+        return self.arms.point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))  # surely the largest rewards
+
+    def _estimate(self, point: Any) -> Any:
+        """Return the mean reward of the containing cell with the tightest bound."""
+        path = self._path(self.arms.inside(point))
+        counts = self._stats[path, COUNT]
+        if not counts.any():
+            return math.nan
+        with np.errstate(divide="ignore"):
+            errors = np.sqrt(self._width / counts) + self._widths[self.arms.cells.depths[path]]
+        best = path[int(np.argmin(errors))]
+        return self._stats[best, SUM] / self._stats[best, COUNT]
+
+    def _renew(self) -> None:
+        self._mend_all()  # all bounds change with log n, the cells stay
+
+    @property
+    def _width(self) -> float:
+        return width_of(self._goal)
 
     def _add(self, node: int, amount: float, count: float, pending: float) -> None:
-        cells = self._cells
+        cells = self.arms.cells
         kernels.add(
             node,
             amount,
@@ -191,7 +183,7 @@ class HOO(CellAgent):
 
     def _mend_all(self) -> None:
         """Compute all B-values, children before parents."""
-        cells = self._cells
+        cells = self.arms.cells
         kernels.mend_all(
             self._bounds,
             self._stats,
@@ -204,13 +196,13 @@ class HOO(CellAgent):
 
     def _path(self, point: Array) -> list[int]:
         """Return the cells from the root to the one that a play at a point would enter for the first time."""
-        place, path = self._cells.place(point[None])[0], [0]
+        place, path = self.arms.cells.place(point[None])[0], [0]
         while path[-1] == 0 or self._stats[path[-1], COUNT:].sum() > 0:
-            if self._cells.depths[path[-1]] >= self.depth:
+            if self.arms.cells.depths[path[-1]] >= self.depth:
                 break
-            if self._cells.children[path[-1], 0] == UNKNOWN:
+            if self.arms.cells.children[path[-1], 0] == UNKNOWN:
                 self._grow(path[-1])
-            half = self._cells.child(path[-1], place)
+            half = self.arms.cells.child(path[-1], place)
             if half < 0:
                 break
             path.append(half)
@@ -218,21 +210,21 @@ class HOO(CellAgent):
 
     def _grow(self, node: int) -> None:
         """Make the halves of a cell, and of others that were entered, and their halves, ahead of need."""
-        entered = (self._cells.children[:, 0] == UNKNOWN) & (self._bounds < np.inf)
+        entered = (self.arms.cells.children[:, 0] == UNKNOWN) & (self._bounds < np.inf)
         entered[node] = True
         wanted = np.flatnonzero(entered)
-        for _ in range(FIRST if node == 0 and isinstance(self._space, Box) else LEVELS):
-            first = len(self._cells)
-            self._cells.grow(wanted, self.depth)
-            wanted = np.arange(first, len(self._cells))
-        codes = self._cells.codes[len(self._stats) :]
+        for _ in range(FIRST if node == 0 and isinstance(self.arms.units.space, Box) else LEVELS):
+            first = len(self.arms.cells)
+            self.arms.cells.grow(wanted, self.depth)
+            wanted = np.arange(first, len(self.arms.cells))
+        codes = self.arms.cells.codes[len(self._stats) :]
         self._rows[0].append(np.zeros((len(codes), 3)))
         self._rows[1].append(np.full(len(codes), np.inf))
         self._rows[2].append(preferences(codes, self._salt))
 
     def _open(self, stats: Array) -> None:
         """Start with the statistics of the cells there are."""
-        prefers = preferences(self._cells.codes, self._salt)
+        prefers = preferences(self.arms.cells.codes, self._salt)
         self._rows = (Rows(stats), Rows(np.full(len(stats), np.inf)), Rows(prefers))
 
     @property
@@ -250,8 +242,23 @@ class HOO(CellAgent):
         """The half of each cell that wins a tie."""
         return self._rows[2].filled
 
-    def _play_some(self, means: Array, draws: Array) -> Handles:
-        cells, played = self._cells, np.empty(len(draws), dtype=np.int64)
+    def _state(self) -> State:
+        return {"salt": self._salt}, {"stats": self._stats, **self.arms.arrays_to_save}
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
+        stats, parents = arrays["stats"], arrays["parents"]
+        if stats.shape != (len(parents), 3) or stats.dtype != np.float64 or not np.isfinite(stats).all():
+            raise ValueError(f"statistics of shape {stats.shape} for {len(parents)} cells")
+        if (stats < 0).any() or (stats[:, SUM] > stats[:, COUNT]).any():
+            raise ValueError("statistics that cannot be")
+        self.arms.restore(arrays)
+        self._open(stats)
+        self._mend_all()
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the cells played, and make those that the next round takes."""
+        cells, played = self.arms.cells, np.empty(len(draws), dtype=np.int64)
         done = kernels.play_hoo(
             self._bounds,
             self._stats,
@@ -268,23 +275,9 @@ class HOO(CellAgent):
             self._span,
             played,
         )
+        if done < len(draws):
+            self._choose()
         return played[:done]
-
-    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
-        cells = self._cell_arrays()
-        settings = {**self._spatial_settings(), "nu": self._given[0], "rho": self._given[1]}
-        return settings, {"salt": self._salt}, {"stats": self._stats, **cells}
-
-    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
-        stats, parents = arrays["stats"], arrays["parents"]
-        if stats.shape != (len(parents), 3) or stats.dtype != np.float64 or not np.isfinite(stats).all():
-            raise ValueError(f"statistics of shape {stats.shape} for {len(parents)} cells")
-        if (stats < 0).any() or (stats[:, SUM] > stats[:, COUNT]).any():
-            raise ValueError("statistics that cannot be")
-        self._restore_cells(arrays)
-        self._open(stats)
-        self._mend_all()
 
 
 def preferences(codes: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.int64]:

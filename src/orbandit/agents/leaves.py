@@ -13,7 +13,8 @@ from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, FOREIGN, NOISE, PENDING, SPREAD, SQUARES, STEEPEST, SUM, Tree
 from orbandit._kernels.tournament import levels_of, raise_all
-from orbandit.meshes.cells import DEEPEST, CellTree, Rows, hashes
+from orbandit._rows import Rows
+from orbandit.meshes.cells import DEEPEST, CellTree, hashes
 
 PRIOR = 4.0
 """Rewards with the largest variance there can be that are added to the pool of noise."""

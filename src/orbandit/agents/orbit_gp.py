@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, unknown_name
-from orbandit.agents.base import ELSEWHERE, Handles, Means, Seed, as_means, as_stream
+from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import (
     best_bound,
@@ -32,8 +32,8 @@ from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothes
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
-from orbandit.agents.gaussian.warp import PLAIN, warped_about
-from orbandit.agents.spatial import SpatialAgent, point_of
+from orbandit.agents.gaussian.warp import NO_WARP, warped_about
+from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group, Trivial
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
@@ -68,7 +68,7 @@ FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
 
 
 @final
-class OrbitGP(SpatialAgent):
+class OrbitGP(Agent):
     """The agent for small budgets: a kernel model on X/G learns more from each reward than a Lipschitz bound does.
 
     Parameters
@@ -123,6 +123,8 @@ class OrbitGP(SpatialAgent):
     (True, True)
     """
 
+    arms: AnyPoint
+
     def __init__(
         self,
         space: Space,
@@ -139,100 +141,56 @@ class OrbitGP(SpatialAgent):
         candidates: int = 512,
         seed: Seed = None,
     ) -> None:
-        self._configure(
-            space=space,
-            group=group,
-            horizon=horizon,
-            lipschitz=lipschitz,
-            reward_range=reward_range,
-            kernel=kernel,
-            acquisition=acquisition,
-            goal=goal,
-            noise=noise,
-            beta=beta,
-            candidates=candidates,
-            is_scaled=True,
-        )
-        self._rng = as_stream(seed)
-        self._salt = int(self._rng.integers(2**63))
-        self._open_asks()
-        self._is_binary, self._fits, self._due = True, 0, FIRST_FIT
-        dim = space.dim
-        none = np.empty(0)
-        self._start = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
-        self._reference: Array | None = None
-        unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
-        self._model = self._made(Hypothesis(self._kernel, self._start, 0.5), unseen, np.empty((2, 0)))
-        self._fantasy: Model | None = None
-
-    def _configure(
-        self,
-        *,
-        space: Space,
-        group: Group | None,
-        lipschitz: float | None,
-        kernel: str | None,
-        acquisition: str,
-        noise: float | None,
-        beta: float | None,
-        candidates: int,
-        goal: str = "regret",
-        is_scaled: bool = False,
-        **common: Any,
-    ) -> None:
-        self._configure_common(**common)
-        self._configure_space(space, group, lipschitz, is_scaled)
+        self._plan(horizon, reward_range)
         if not isinstance(acquisition, str) or acquisition not in ("ucb", "thompson"):
             raise unknown_name("acquisition", acquisition, ["ucb", "thompson"])
         if not isinstance(goal, str) or goal not in ("regret", "best"):
             raise unknown_name("goal", goal, ["regret", "best"])
-        self._is_for_best = goal == "best"
-        self._family, self._acquisition = kernel or FAMILY[goal], acquisition
+        self._points = Points(space, group, lipschitz, self._span, self._is_scaled is not False)
+        self.arms = AnyPoint(self._points)
+        self._space, self._group = self._points.units.space, self._points.units.group
+        self._is_for_best, self._acquisition = goal == "best", acquisition
+        self._family = kernel or FAMILY[goal]
+        self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
         self._kernel = quotient_kernel(self._space, self._group, self._family)
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
         self._candidates = as_count(candidates, "candidates", minimum=8, maximum=100_000)
+        self._prior = self._prior_of_lengths()
+        self._start(seed)
+
+    def _prior_of_lengths(self) -> Prior:
+        """Return what is expected of length scales and of a reach before any reward."""
         widths, doubt = self._kernel.widths, LENGTH_DOUBT
         lengths = RELATIVE_LENGTH * widths
-        if not self._is_learning:
-            _, first = np.unique(scale_classes(self._units.generators), return_index=True)
-            hinted = HINTED_LENGTH / self._scale / self._units.sizes[first]
+        if not self._points.is_learning:
+            _, first = np.unique(scale_classes(self._points.units.generators), return_index=True)
+            hinted = HINTED_LENGTH / self._points.scale / self._points.units.sizes[first]
             lengths, doubt = np.clip(hinted, 0.02 * widths, 2 * widths), HINTED_DOUBT
-        self._prior = Prior(np.append(lengths, REACH) if self._kernel.has_reach else lengths, doubt)
+        return Prior(np.append(lengths, REACH) if self._kernel.has_reach else lengths, doubt)
 
     @property
-    def n_arms(self) -> int:
-        """Number of candidates and of distinct points played, from which a choice begins."""
-        return self._candidates + self._model.size
+    def lipschitz(self) -> float:
+        """The Lipschitz constant that was given, or what would cross the range over half the diameter of the space."""
+        return self._points.lipschitz
 
-    def recommend(self) -> Array:
-        """Return the point with the largest posterior mean, less half a deviation, near the best with rewards."""
-        if not self._model.size:
-            return self._units.leave(self._proposal(self._model))
-        return self._units.leave(settled(self._model, self._space, self._group) + 0.0)
-
-    def estimate(self, point: Any) -> float:
-        """Return the mean reward to expect at a point; NaN if there are no rewards at all."""
-        inside = self._inside(point)
-        if not self._model.size:
-            return math.nan
-        mean, _ = self._model.at(self._model.features(inside[None]))
-        return float(self._unscaled(np.clip(self._model.warp.undone(mean[0]), 0.0, 1.0)))
+    def _begin(self) -> None:
+        self._salt = int(self._rng.integers(2**63))
+        self._is_binary, self._fits, self._due = True, 0, FIRST_FIT
+        dim, none = self._space.dim, np.empty(0)
+        self._start_at = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
+        self._reference: Array | None = None
+        unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
+        self._model = self._made(Hypothesis(self._kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
+        self._fantasy: Model | None = None
 
     def _choose(self) -> int:
-        self._chosen = self._proposal(self._believed())
+        self.arms.chosen = self._proposal(self._believed())
         return 0
-
-    def _point(self, handle: int) -> Array:
-        return self._units.leave(self._chosen.copy())
-
-    def _nearest(self, point: Any) -> int:
-        """Return the row of a point, or that of a new one."""
-        return self._model.place(self._model.features(self._inside(point)[None])[0])[0]
 
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same whenever the same is known."""
-        pending = sum(map(len, self._asked.values()))
+        pending = len(self._ledger)
         if self._rounds + pending < design_size(self._space, self._goal, self._is_for_best):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
@@ -249,12 +207,12 @@ class OrbitGP(SpatialAgent):
 
     def _believed(self) -> Model:
         """Return the model in which pending asks have been told what is expected of them."""
-        if not self._asked:
+        if not self._ledger.pending:
             return self._model
         if self._fantasy is None:
             self._fantasy = self._model.copy()
-            for key in self._pending_keys():
-                self._pretend(self._units.enter(point_of(key)))
+            for key in self._ledger.keys:
+                self._pretend(self.arms.units.enter(point_of(key)))
         return self._fantasy
 
     def _pretend(self, point: Array) -> None:
@@ -262,7 +220,7 @@ class OrbitGP(SpatialAgent):
             self._fantasy.add(point, self._fantasy.features(point[None])[0], None)
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        inside = self._inside(point)
+        inside = self._points.inside(point)
         feature = self._model.features(inside[None])[0]
         self._fantasy = None
         self._is_binary = self._is_binary and value in (0.0, 1.0)
@@ -275,25 +233,36 @@ class OrbitGP(SpatialAgent):
     _holds = False
     """Whether fits wait until a batch is told."""
 
-    def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
-        """Learn the rewards of several points, and fit the parameters once; if one is refused, none is learnt."""
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        """Fit the parameters once, after all."""
         self._holds = True
         try:
-            super().tell_batch(points, rewards)
+            self._tell_each(points, rewards)
         finally:
             self._holds = False
         if self._rounds >= self._due:
             self._fit(self._rounds)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
-        if amount < 0:
-            self._fantasy = None
-        elif (asked := self._point(handle)).tobytes() in self._asked:
+        asked = self.arms.point(handle) if point is None else point
+        if amount < 0 or self.arms.key(asked) in self._ledger.pending:
             self._fantasy = None  # asked for twice: told together, whatever the order
-        elif self._asked:
-            self._pretend(self._units.enter(asked))
+        elif self._ledger.pending:
+            self._pretend(self._points.inside(asked))
 
-    def _next_epoch(self) -> None:
+    def _recommend(self) -> Array:
+        """Return the point with the largest posterior mean, less half a deviation, near the best with rewards."""
+        if not self._model.size:
+            return self.arms.units.leave(self._proposal(self._model))
+        return self.arms.units.leave(settled(self._model, self._space, self._group) + 0.0)
+
+    def _estimate(self, point: Any) -> Any:
+        if not self._model.size:
+            return math.nan
+        mean, _ = self._model.at(self._model.features(self._points.inside(point)[None]))
+        return np.clip(self._model.warp.undone(mean[0]), 0.0, 1.0)
+
+    def _renew(self) -> None:
         """Take up the new horizon: only the weight of the deviation changes."""
 
     def _fit(self, rounds: int) -> None:
@@ -301,7 +270,7 @@ class OrbitGP(SpatialAgent):
         self._due = max(rounds + 1, math.ceil(GROWTH * rounds))
         self._fits += 1
         model = self._model
-        if self._is_binary and not self._is_learning and self._noise is None:
+        if self._is_binary and not self._points.is_learning and self._noise is None:
             kept = Hypothesis(self._kernel, Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0), 0.5)
             self._model = self._made(kept, model.rewards, model.expected)
             return
@@ -319,14 +288,14 @@ class OrbitGP(SpatialAgent):
                 bernoulli(*model.expected[:, rows]),
                 prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT),
             )
-        starts = [self._start._replace(noise=self._start.noise or FIRST_NOISE)]
+        starts = [self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)]
         fresh = [prior.lengths] if rounds < 100 else []
-        warps = [PLAIN]
+        warps = [NO_WARP]
         if self._is_for_best and not self._is_binary and len(rows) >= WARPED:
             warps += [warped_about(rewards.means, strength) for strength in STRENGTHS]
         tried = [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]
         best = min(tried, key=lambda each: each.loss)
-        self._start, self._reference = best.parameters, None
+        self._start_at, self._reference = best.parameters, None
         if self._is_for_best and not self._is_binary and len(rows) >= ALIGNED and self._can_align:
             reference = model.rewards.points[int(model.means.argmax())].copy()
             aligned = self._aligned_to(reference)
@@ -372,54 +341,27 @@ class OrbitGP(SpatialAgent):
         points = spread_out(self._space, self._group, self._candidates, rng)
         return Candidates(points, kernel.features(points))
 
-    def _prepare(self) -> None:
-        self._choose()
-
-    def _known_means(self, mean: Means) -> Array:
-        """Return the mean of the one point that is chosen."""
-        return as_means(mean(self._point(0)[None]), 1)
-
-    def _play_some(self, means: Array, draws: Array) -> Handles:
-        """Play one round: there is no loop to compile."""
-        if not len(draws):
-            return np.empty(0, dtype=np.int64)
-        self._observe(ELSEWHERE, self._point(0), self._scaled(float(draws[0] < means[0])), 0.0)
-        return np.zeros(1, dtype=np.int64)
-
-    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
-        asks = self._ask_arrays()  # which makes the last one pending
-        settings = {
-            **self._spatial_settings(),
-            "kernel": self._family,
-            "acquisition": self._acquisition,
-            "goal": "best" if self._is_for_best else "regret",
-            "noise": self._noise,
-            "beta": self._beta,
-            "candidates": self._candidates,
-            "is_scaled": self._is_scaled,
-        }
+    def _state(self) -> State:
         state = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
         reference = np.empty((0, self._space.dim)) if self._reference is None else self._reference[None]
-        start = np.array([self._start.signal, self._start.noise, *self._start.lengths])
-        known = {**self._model.arrays(), "reference": reference, "start": start}
-        return settings, state, {**known, "asked": self._asked_points(), **asks}
+        start = np.array([self._start_at.signal, self._start_at.noise, *self._start_at.lengths])
+        return state, {**self._model.arrays(), "reference": reference, "start": start}
 
-    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=MAX_COUNT)
         self._fits = as_count(state["fits"], "fits", minimum=0)
         self._due, self._is_binary = as_count(state["due"], "due"), bool(state["is_binary"])
         if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(GROWTH * (self._rounds + 1))):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
-        self._set_asks(arrays, self._asked_keys(arrays), 1)
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         kernel = self._kernel if self._reference is None else self._aligned_to(self._reference)
-        self._model = Model.restored(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
-        self._start = self._loaded_start(arrays)
+        self._model = Model.restore(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
+        self._start_at = self._loaded_start(arrays)
 
     def _check_inside(self, points: Array) -> None:
-        if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space._tolerance)).all():
+        if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():
             raise ValueError("points outside the space")
 
     def _loaded_reference(self, arrays: Arrays) -> Array | None:

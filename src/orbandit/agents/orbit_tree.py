@@ -18,21 +18,25 @@ with radius the lesser of Hoeffding's sqrt(w / 2 N) and the empirical Bernstein 
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal, final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, shown
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
-from orbandit.agents.base import ELSEWHERE, Handles, Seed, as_stream
+from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.leaves import PRIOR, Leaves, check_state, radii
-from orbandit.agents.on_cells import CellAgent
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.points import Points
 from orbandit.errors import InputError
 from orbandit.groups import Group
-from orbandit.meshes.cells import DEEPEST, UNKNOWN, CellTree
+from orbandit.meshes.cells import DEEPEST, UNKNOWN
 from orbandit.spaces import Space
 
 BETA, CALM = 2.3, 1350.0
@@ -58,7 +62,7 @@ FIRST_REVIEW = 64
 
 
 @final
-class OrbitTree(CellAgent):
+class OrbitTree(Agent):
     """The adaptive agent for real use: few samples, any space and group, fast enough for millions of rounds.
 
     Parameters
@@ -100,6 +104,8 @@ class OrbitTree(CellAgent):
     True
     """
 
+    arms: CellArms
+
     def __init__(
         self,
         space: Space,
@@ -111,57 +117,24 @@ class OrbitTree(CellAgent):
         guarantee: Literal["theory"] | None = None,
         seed: Seed = None,
     ) -> None:
-        self._configure(
-            space=space,
-            group=group,
-            horizon=horizon,
-            lipschitz=lipschitz,
-            reward_range=reward_range,
-            guarantee=guarantee,
-            is_scaled=lipschitz is None,
-        )
-        self._rng = as_stream(seed)
-        self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
-        self._open_asks()
-        self._begin()
-
-    def _configure(
-        self,
-        *,
-        space: Space,
-        group: Group | None,
-        lipschitz: float | None,
-        guarantee: Literal["theory"] | None,
-        is_scaled: bool = False,
-        **common: Any,
-    ) -> None:
-        self._configure_common(**common)
+        self._plan(horizon, reward_range)
         if not isinstance(guarantee, str | None) or guarantee not in (None, "theory"):
             raise InputError(f"`guarantee` must be 'theory' or None, but got {shown(guarantee)}.")
         if lipschitz is None and guarantee is not None:
             raise InputError("guarantee='theory' needs `lipschitz`, but got None; pass a bound on the mean's slope.")
         self._guarantee = guarantee
-        self._configure_space(space, group, lipschitz, is_scaled)
-        crossings = self._scale * self._space.diameter
+        is_scaled = lipschitz is None if self._is_scaled is None else self._is_scaled
+        self._settings["is_scaled"] = is_scaled
+        points = Points(space, group, lipschitz, self._span, is_scaled)
+        crossings = points.scale * points.units.space.diameter
         if not 1e-100 < crossings < 1e100:
             raise InputError(
                 "`lipschitz` times the diameter of the space, over the width of `reward_range`, must lie in "
                 f"(1e-100, 1e100), but got {crossings:g}."
             )
-        self._cells = CellTree(self._space, self._group)
-
-    def _rules(self) -> Array:
-        """Return the rules of the kernels for the present horizon."""
-        log = self._log_horizon
-        if self._guarantee is None:
-            beta = math.sqrt(max(BETA**2, 2 * (log - math.log(CALM))))
-            rules = [beta, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0, 0.0]
-        else:
-            log = math.log(6) + 3 * log
-            largest = float(radii(self._cells, self._scale)[0])
-            ceiling = 1 + math.sqrt(log / 2) + largest  # no bound is larger than that after one reward of 1
-            rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, log, ceiling]
-        return np.array(rules)
+        self._lipschitz, self._is_learning = points.lipschitz, points.is_learning
+        self.arms = CellArms(points, self._leaf)
+        self._start(seed)
 
     @property
     def n_arms(self) -> int:
@@ -171,28 +144,83 @@ class OrbitTree(CellAgent):
     @property
     def lipschitz(self) -> float:
         """The Lipschitz constant of the mean reward, as given or as learnt so far; a bound if units differ."""
-        return float(self._leaves.pool[SCALE]) * self._lipschitz / float(self._units.sizes.min())
+        return float(self._leaves.pool[SCALE]) * self._lipschitz / float(self.arms.units.sizes.min())
 
     @property
     def guarantee(self) -> str | None:
         """Which keys are used."""
         return self._guarantee
 
-    def recommend(self) -> Array:
+    def _begin(self) -> None:
+        """Start with the first leaves."""
+        self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
+        places, pool = np.empty((0, len(self.arms.cells.sides(0)))), np.array([0.0, 1.0, PRIOR, PRIOR])
+        self._open(np.zeros((1, COLUMNS)), np.zeros(1), places, pool)
+        leaves = [0]
+        while leaves and self.n_arms < FIRST_CELLS:
+            for node in leaves:
+                self._divide(node)
+            leaves = [int(half) for node in leaves for half in self.arms.cells.children[node] if half >= 0]
+        self._judge_all()
+
+    def _rules(self) -> Array:
+        """Return the rules of the kernels for the present horizon."""
+        log = self._log_horizon
+        if self._guarantee is None:
+            beta = math.sqrt(max(BETA**2, 2 * (log - math.log(CALM))))
+            rules = [beta, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0, 0.0]
+        else:
+            log = math.log(6) + 3 * log
+            largest = float(radii(self.arms.cells, self.arms.scale)[0])
+            ceiling = 1 + math.sqrt(log / 2) + largest  # no bound is larger than that after one reward of 1
+            rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, log, ceiling]
+        return np.array(rules)
+
+    def _choose(self) -> int:
+        while (node := kernels.choose(self._tree, DEEPEST)) < 0:
+            self._grow(-1 - node)
+        return node
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        if handle == ELSEWHERE:
+            node = self.arms.handle(point)
+            kernels.observe(self._tree, node, self._place(point), value, 0.0, 1.0)
+            self._divide_ripe(node)
+        elif released and not self._is_own(handle, point):
+            kernels.observe(self._tree, handle, self._place(point), value, released, 1.0)
+            if self._leaves.live[handle]:
+                self._divide_ripe(handle)
+        else:
+            kernels.observe(self._tree, handle, self._leaves.centers[handle], value, released, 0.0)
+        self._judge_if_due(self._rounds + 1)
+
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        self._tell_each(points, rewards)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        is_own = point is None or self._is_own(handle, point)
+        place = self._leaves.centers[handle] if is_own else self._place(point)
+        kernels.expect(self._tree, handle, place, amount)
+        if amount < 0:
+            self._judge_all()  # so that no key counts on an ask that was taken back
+
+    def _recommend(self) -> Array:
         """Return the point of the cell whose reward is surely the largest, by the estimate less its uncertainty."""
         known = np.flatnonzero(self._stats[:, COUNT] > 0)
         if not len(known):
-            return self._point(self._leaves.leader)
+            return self.arms.point(self._leaves.leader)
         low = [self._lower(int(node)) for node in known]
-        return self._point(int(known[int(np.argmax(low))]))
+        return self.arms.point(int(known[int(np.argmax(low))]))
 
-    def estimate(self, point: Any) -> float:
-        """Return the mean reward to expect at a point, by all that is known around it; NaN if nothing is known."""
-        inside = self._inside(point)
+    def _estimate(self, point: Any) -> Any:
         if not (self._stats[:, COUNT] > 0).any():
             return math.nan
-        mean, _ = kriging.krige(self._tree, self._place(inside))
-        return float(self._unscaled(np.clip(mean, 0.0, 1.0)))
+        return np.clip(kriging.krige(self._tree, self._place(point))[0], 0.0, 1.0)
+
+    def _renew(self) -> None:
+        """Take up the new horizon: all keys change, the cells stay."""
+        self._leaves.use(self._rules())
+        self._judge_all()
 
     def _lower(self, node: int) -> float:
         if self._guarantee is None:
@@ -201,31 +229,16 @@ class OrbitTree(CellAgent):
         count = self._stats[node, COUNT]
         return float(self._stats[node, SUM] / count - kernels.confidence(self._tree, node, count))
 
-    def _choose(self) -> int:
-        while (node := kernels.choose(self._tree, DEEPEST)) < 0:
-            self._grow(-1 - node)
-        return node
-
-    def _nearest(self, point: Any) -> int:
+    def _leaf(self, inside: Array) -> int:
         """Return the leaf that holds a point."""
-        place, node = self._cells.place(self._inside(point)[None])[0], 0
+        place, node = self.arms.cells.place(inside[None])[0], 0
         while self._leaves.keys[node] == -np.inf:
-            node = self._cells.child(node, place)
+            node = self.arms.cells.child(node, place)
         return node
 
-    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        if handle == ELSEWHERE:
-            node = self._nearest(point)
-            kernels.observe(self._tree, node, self._place(self._inside(point)), value, 0.0, 1.0)
-            self._divide_ripe(node)
-        else:
-            kernels.observe(self._tree, handle, self._leaves.centers[handle], value, released, 0.0)
-        self._judge_if_due(self._rounds + 1)
-
-    def _expect(self, handle: int, point: Any, amount: float) -> None:
-        kernels.expect(self._tree, handle, amount)
-        if amount < 0:
-            self._judge_all()  # so that no key counts on an ask that was taken back
+    def _is_own(self, node: int, point: Any) -> bool:
+        """Tell whether a point is the one that asks of a cell are for."""
+        return self.arms.key(point) == self.arms.key(self.arms.point(node))
 
     def _divide_ripe(self, node: int) -> None:
         """Divide a leaf that rewards from elsewhere say enough of, whether it leads or not."""
@@ -233,15 +246,10 @@ class OrbitTree(CellAgent):
             self._divide(node)
 
     def _divide(self, node: int) -> None:
-        if self._cells.children[node, 0] == UNKNOWN:
+        if self.arms.cells.children[node, 0] == UNKNOWN:
             self._grow(node)
-        if (self._cells.children[node] >= 0).any():
+        if (self.arms.cells.children[node] >= 0).any():
             kernels.divide(self._tree, node)
-
-    def _next_epoch(self) -> None:
-        """Take up the new horizon: all keys change, the cells stay."""
-        self._leaves.use(self._rules())
-        self._judge_all()
 
     def _judge_if_due(self, rounds: int) -> None:
         """Judge all cells anew when the rounds have doubled: what is known of cells that never led is old."""
@@ -251,34 +259,23 @@ class OrbitTree(CellAgent):
     def _judge_all(self, learns: bool = False) -> None:
         kernels.review(self._tree, learns)
 
-    def _begin(self) -> None:
-        """Start with the first leaves."""
-        places, pool = np.empty((0, len(self._cells.sides(0)))), np.array([0.0, 1.0, PRIOR, PRIOR])
-        self._open(np.zeros((1, COLUMNS)), np.zeros(1), places, pool)
-        leaves = [0]
-        while leaves and self.n_arms < FIRST_CELLS:
-            for node in leaves:
-                self._divide(node)
-            leaves = [int(half) for node in leaves for half in self._cells.children[node] if half >= 0]
-        self._judge_all()
-
     def _grow(self, node: int) -> None:
         """Make the halves of a cell, and of other leaves with rewards, and their halves, ahead of need."""
-        wanted = (self._cells.children[:, 0] == UNKNOWN) & (self._stats[:, COUNT] > 0)
+        wanted = (self.arms.cells.children[:, 0] == UNKNOWN) & (self._stats[:, COUNT] > 0)
         wanted[node] = True
         nodes = np.flatnonzero(wanted)
         for _ in range(AHEAD):
-            first = len(self._cells)
-            self._cells.grow(nodes, DEEPEST)
-            nodes = np.arange(first, len(self._cells))
+            first = len(self.arms.cells)
+            self.arms.cells.grow(nodes, DEEPEST)
+            nodes = np.arange(first, len(self.arms.cells))
         self._leaves.extend()
 
     def _open(self, stats: Array, keys: Array, places: Array, pool: Array) -> None:
-        self._leaves = Leaves(self._cells, self._scale, self._salt, self._rules(), stats, keys, places, pool)
+        self._leaves = Leaves(self.arms.cells, self.arms.scale, self._salt, self._rules(), stats, keys, places, pool)
 
-    def _place(self, point: Array) -> Array:
-        """Return the fold of a point in the frame of the tree, in units where the Lipschitz constant is 1."""
-        return np.asarray(self._cells.place(point[None])[0] * self._scale)
+    def _place(self, point: Any) -> Array:
+        """Return the fold of a point, checked, in the frame of the tree, in units where the Lipschitz constant is 1."""
+        return np.asarray(self.arms.cells.place(self.arms.inside(point)[None])[0] * self.arms.scale)
 
     @property
     def _tree(self) -> Tree:
@@ -288,23 +285,25 @@ class OrbitTree(CellAgent):
     def _stats(self) -> Array:
         return self._leaves.stats
 
-    def _play_some(self, means: Array, draws: Array) -> Handles:
+    def _state(self) -> State:
+        leaves = self._leaves
+        own = {"stats": leaves.stats, "keys": leaves.keys, "places": leaves.places, "pool": leaves.pool}
+        return {"salt": self._salt}, {**own, **self.arms.arrays_to_save}
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
+        stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
+        self.arms.restore(arrays)
+        check_state(stats, keys, places, pool, self.arms.cells)
+        self._open(stats, keys, places, pool)
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the cells played, and make those that the next round takes."""
         due = max(FIRST_REVIEW, 1 << self._rounds.bit_length())
         played = np.empty(min(len(draws), due - self._rounds), dtype=np.int64)
         done = kernels.play_tree(self._tree, DEEPEST, means, draws[: len(played)], self._low, self._span, played)
-        self._judge_if_due(self._rounds + done)
+        if done < len(played):
+            self._choose()
+        else:
+            self._judge_if_due(self._rounds + done)
         return played[:done]
-
-    def _frozen(self) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
-        cells = self._cell_arrays()
-        settings = {**self._spatial_settings(), "guarantee": self._guarantee, "is_scaled": self._is_scaled}
-        leaves = self._leaves
-        arrays = {"stats": leaves.stats, "keys": leaves.keys, "places": leaves.places, "pool": leaves.pool, **cells}
-        return settings, {"salt": self._salt}, arrays
-
-    def _thaw(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
-        stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
-        self._restore_cells(arrays)
-        check_state(stats, keys, places, pool, self._cells)
-        self._open(stats, keys, places, pool)

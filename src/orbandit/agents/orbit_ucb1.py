@@ -4,19 +4,23 @@ A group that permutes K arms and leaves rewards alone cuts them into orbits, fou
 generate it. A reward of an arm is one of its whole orbit, and only the first arm of each orbit is played.
 """
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import as_count, as_finite, shown
-from orbandit.agents.base import Seed
-from orbandit.agents.listed import MAX_ARMS, ListedAgent
+from orbandit._checks import Array, as_count, as_finite, shown
+from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.files import Arrays
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.listed_arms import MAX_ARMS, ListedArms
+from orbandit.agents.table import UCB, Table, width_of
 from orbandit.errors import InputError
 
 
 @final
-class OrbitUCB1(ListedAgent):
+class OrbitUCB1(Agent):
     """UCB1 on the orbits of `n_arms` arms.
 
     `n_arms` of the agent is the number of orbits, which is what it chooses from; `tell` takes any of the arms.
@@ -38,6 +42,8 @@ class OrbitUCB1(ListedAgent):
     (3, [0, 3, 4], [0, 0, 0, 1, 2, 2])
     """
 
+    arms: ListedArms
+
     def __init__(
         self,
         n_arms: int,
@@ -47,13 +53,39 @@ class OrbitUCB1(ListedAgent):
         reward_range: tuple[float, float] = (0.0, 1.0),
         seed: Seed = None,
     ) -> None:
-        super().__init__(seed, n_arms=n_arms, generators=generators, horizon=horizon, reward_range=reward_range)
+        self._plan(horizon, reward_range)
+        permutations = as_permutations(generators, as_count(n_arms, "n_arms", maximum=MAX_ARMS))
+        self._settings["generators"] = permutations
+        self._representatives, self._orbits = orbits_of(permutations)
+        self._start(seed)
 
-    def _configure(self, *, n_arms: int, generators: npt.ArrayLike, **common: Any) -> None:
-        self._configure_common(**common)
-        self._generators = as_permutations(generators, as_count(n_arms, "n_arms", maximum=MAX_ARMS))
-        self._representatives, self._orbits = orbits_of(self._generators)
-        self._size = len(self._representatives)
+    def _begin(self) -> None:
+        self._use(Table.by_priority(self._rng.random(len(self._representatives)), UCB, width_of(self._goal)))
+
+    def _use(self, table: Table) -> None:
+        self.arms = ListedArms(table, self._representatives, self._orbits)
+
+    def _choose(self) -> int:
+        return self.arms.table.leader  # as UCB1, among representatives
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        arm = handle if handle != ELSEWHERE else self.arms.handle(point)
+        self.arms.table.observe_own(arm, value, released)  # a reward of the whole orbit
+
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        self._tell_each(points, rewards)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self.arms.table.expect(np.array([handle], dtype=np.int32), amount)
+
+    def _recommend(self) -> int:
+        return self.arms.point(self.arms.table.best)  # the largest lower confidence bound
+
+    def _estimate(self, point: Any) -> Any:
+        return self.arms.table.means[self.arms.handle(point)]
+
+    def _renew(self) -> None:
+        self.arms.table.widen(width_of(self._goal))
 
     @property
     def representatives(self) -> npt.NDArray[np.intp]:
@@ -65,24 +97,32 @@ class OrbitUCB1(ListedAgent):
         """The orbit of each arm."""
         return self._orbits
 
-    def _point(self, arm: int) -> int:
-        return int(self._representatives[self._order[arm]])
+    @property
+    def n_arms(self) -> int:
+        """Number of orbits, which is what it chooses from."""
+        return len(self.arms)
 
-    def _points(self) -> npt.NDArray[Any]:
-        return self._representatives[self._order]
+    def means(self) -> Array:
+        """Return the mean reward observed of each arm, NaN where there is none."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.means))
 
-    def _key(self, point: Any) -> int:
-        """Return the representative of an arm, so that telling any arm of an orbit answers an ask of it."""
-        arm = point if type(point) is int else as_count(point, "arm", minimum=0)
-        if not 0 <= arm < len(self._orbits):
-            raise InputError(f"`arm` must be one of 0, ..., {len(self._orbits) - 1}, but got {arm}.")
-        return int(self._representatives[self._orbits[arm]])
+    def counts(self) -> Array:
+        """Return the number of observations of each arm."""
+        return self.arms.table.by_name(self.arms.table.counts)
 
-    def _nearest(self, point: Any) -> int:
-        return int(self._number[self._orbits[self._key(point)]])
+    def upper_bounds(self) -> Array:
+        """Return the index of each arm, mean + sqrt(2 log n / O); infinite without observations."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.upper_bounds))
 
-    def _settings(self) -> dict[str, Any]:
-        return {"n_arms": len(self._orbits), "generators": self._generators, **super()._settings()}
+    def _state(self) -> State:
+        return {}, self.arms.table.arrays_to_save
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._use(Table.restore(arrays, len(self._representatives), UCB, width_of(self._goal)))
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the numbers of the arms played."""
+        return self.arms.table.play(None, means, draws, self._low, self._span)
 
 
 def as_permutations(generators: npt.ArrayLike, size: int) -> npt.NDArray[np.intp]:

@@ -15,7 +15,7 @@ import numpy as np
 from orbandit._recipes import Recipe
 from orbandit.errors import GroupTooLargeError, InputError
 from orbandit.groups import Group, Matrix
-from orbandit.groups.base import LIMIT, MAX_LISTED
+from orbandit.groups.base import MAX_ELEMENTS, MAX_LISTED
 from orbandit.groups.enumerated import EnumeratedGroup
 from orbandit.spaces import Space
 
@@ -44,7 +44,7 @@ def check_sizes(space: object, group: object) -> None:
         )
     if not isinstance(group, Group) or group.order == 1:
         return
-    if group.dim > MAX_GROUP_DIM or group._generator_count * group.dim**2 > MAX_LISTED:
+    if group.dim > MAX_GROUP_DIM or group.max_generators * group.dim**2 > MAX_LISTED:
         raise GroupTooLargeError(
             f"the group of an agent must act on at most {MAX_GROUP_DIM} coordinates, and its generators have at most "
             f"{MAX_LISTED:,} entries in all, but got {group!r}; let it act on fewer coordinates."
@@ -60,7 +60,7 @@ def check_recipe(maker: type[Recipe], given: dict[str, Any]) -> None:
         raise ValueError(f"a {maker.__name__} in more dimensions than agents play in")
     if "generators" in given:
         numbers = np.shape(given["generators"])[-1] ** (2 if maker is Matrix else 1)
-        given["limit"] = min(given.get("limit", LIMIT), MAX_LISTED // (ELEMENT + numbers) or 1)
+        given["limit"] = min(given.get("limit", MAX_ELEMENTS), MAX_LISTED // (ELEMENT + numbers) or 1)
 
 
 def ingredients(part: Recipe) -> Iterator[Recipe]:
@@ -86,7 +86,7 @@ def numbers_of(part: Recipe) -> int:
 
 
 def _named(part: Recipe) -> list[Recipe]:
-    args, kwargs = part._recipe or ((), {})
+    args, kwargs = part.recipe or ((), {})
     return [one for one in (*args, *kwargs.values()) if isinstance(one, Recipe)]
 
 

@@ -4,9 +4,10 @@ A kernel model finds as good points as a tree of cells or better with every budg
 OrbitGP in the guide), but a round takes milliseconds, 3 to 20 for most groups, and not microseconds.
 """
 
+import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from orbandit.agents.base import Agent
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
@@ -59,3 +60,15 @@ def learns_slopes(maker: Maker) -> bool:
     (True, True, False)
     """
     return getattr(maker, "func", maker) in (OrbitGP, OrbitTree)
+
+
+def plays_indices(kind: type[Any]) -> bool:
+    """Tell whether a class is one of this package's agents that play arms 0, 1, ..., and not points of a space.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> plays_indices(ob.agents.UCB1), plays_indices(ob.agents.HOO)
+    (True, False)
+    """
+    return issubclass(kind, Agent) and "space" not in inspect.signature(kind).parameters

@@ -1,9 +1,11 @@
 """Table: the statistics of finitely many arms, and the tournament over their indices.
 
-Arms are numbered by priority: of several with the same index the lowest number is played. Rewards are scaled to [0, 1].
+Arms are numbered by priority, random and drawn once: of several with the same index the lowest number is played. A
+pending ask counts as an observation in the confidence radius, though not in the mean. Rewards are scaled to [0, 1].
 """
 
-from typing import final
+import math
+from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +14,10 @@ from orbandit._checks import Array
 from orbandit._kernels import arms as kernels
 from orbandit._kernels.arms import ALIVE, COLUMNS, COUNT, LEAST, OWN_COUNT, OWN_SUM, SUM, UCB, ZOOM, ArmArray
 from orbandit._kernels.tournament import HeadArray, levels_of, raise_all
+from orbandit.agents.files import Arrays
 from orbandit.agents.neighborhoods import Neighborhoods
 
-__all__ = ["LEAST", "UCB", "ZOOM", "Table"]
+__all__ = ["LEAST", "UCB", "ZOOM", "Table", "width_of"]
 
 
 @final
@@ -29,10 +32,13 @@ class Table:
         UCB, or LEAST to play the arm observed least.
     width : float
         2 log n, the square of the confidence radius after one observation.
+    order : (size,) array of int, optional
+        The name of each arm by its number; by default they are the same.
     """
 
-    def __init__(self, size: int, rule: int, width: float) -> None:
+    def __init__(self, size: int, rule: int, width: float, order: npt.NDArray[np.intp] | None = None) -> None:
         self.rule, self.width = rule, width
+        self.order = np.arange(size) if order is None else order
         self.stats = np.zeros((size, COLUMNS))
         self.stats[:, ALIVE] = 1.0
         self._levels = levels_of(size)
@@ -41,8 +47,37 @@ class Table:
         self._heads[:size] = np.arange(size)
         self.refresh()
 
+    @classmethod
+    def by_priority(cls, priorities: Array, rule: int, width: float) -> Self:
+        """Return a table whose arms are numbered by their priorities, highest first."""
+        return cls(len(priorities), rule, width, np.argsort(-priorities, kind="stable"))
+
+    @classmethod
+    def restore(cls, arrays: Arrays, size: int, rule: int, width: float) -> Self:
+        """Undo `arrays_to_save`, checked."""
+        stats, order = arrays["stats"], arrays["order"]
+        if stats.shape != (size, COLUMNS) or stats.dtype != np.float64 or not np.isfinite(stats).all():
+            raise ValueError(f"statistics of shape {stats.shape} for {size} arms")
+        if (stats[:, 1:3] < 0).any() or not np.array_equal(np.sort(order), np.arange(size)):
+            raise ValueError("statistics or an order of arms that cannot be")
+        table = cls(size, rule, width, order.astype(np.intp))
+        table.stats[:] = stats
+        table.refresh()
+        return table
+
+    @property
+    def arrays_to_save(self) -> Arrays:
+        """The arrays that a file keeps."""
+        return {"stats": self.stats, "order": self.order}
+
     def __len__(self) -> int:
         return len(self.stats)
+
+    def by_name(self, values: Array) -> Array:
+        """Return values by the arms' own names instead of their numbers."""
+        named = np.empty_like(values)
+        named[self.order] = values
+        return named
 
     @property
     def leader(self) -> int:
@@ -77,10 +112,20 @@ class Table:
         return np.asarray(self.stats[:, ALIVE] != 0.0)
 
     @property
+    def upper_bounds(self) -> Array:
+        """The index of each arm, mean + radius; infinite without observations."""
+        return np.where(self.counts > 0, self.means + self.radii, np.inf)
+
+    @property
     def best(self) -> int:
         """The living arm with the largest lower confidence bound; the next to play before any observation."""
         lower = np.where(self.alive & (self.counts > 0), self.means - self.radii, -np.inf)
         return self.leader if np.isneginf(lower).all() else int(np.argmax(lower))
+
+    def widen(self, width: float) -> None:
+        """Take up another width, that of another horizon."""
+        self.width = width
+        self.refresh()
 
     def refresh(self) -> None:
         """Compute all indices anew, after a change of statistics or width."""
@@ -129,7 +174,7 @@ class Table:
         kernels.expect(self.stats, self._keys, self._heads, self._levels, arms, pending, self.rule, self.width)
 
     def play(
-        self, lists: Neighborhoods | None, means: Array, draws: Array, low: float, span: float, quota: float
+        self, lists: Neighborhoods | None, means: Array, draws: Array, low: float, span: float, quota: float = np.inf
     ) -> npt.NDArray[np.int64]:
         """Play Bernoulli rounds and return the arms played, fewer than draws if a list is missing or a quota met."""
         played = np.empty(len(draws), dtype=np.int64)
@@ -167,6 +212,11 @@ class Table:
             )
         return played[:done]
 
+    def list_ahead(self, lists: Neighborhoods | None) -> None:
+        """See to it that the next arm can be played: list its neighbours, and those of arms likely to follow."""
+        if lists is not None and lists.sizes[self.leader] < 0:
+            lists.list(np.union1d(self.upcoming(lists.unlisted(), lists.batch), [self.leader]))
+
     def upcoming(self, arms: npt.NDArray[np.intp], limit: int) -> npt.NDArray[np.intp]:
         """Return up to `limit` of the arms, those with the largest indices, by which they may soon be played."""
         keys = self._keys[arms]
@@ -174,3 +224,8 @@ class Table:
         if len(fresh) or len(arms) <= limit:
             return (fresh if len(fresh) else arms)[:limit]
         return arms[np.argpartition(-keys, limit)[:limit]]
+
+
+def width_of(n: int) -> float:
+    """Return 2 log n, the square of the confidence radius after one observation, for n rounds."""
+    return 2 * math.log(max(n, 2))

@@ -8,22 +8,25 @@ S. Caron, B. Kveton, M. Lelarge, S. Bhagat, Leveraging side observations in stoc
 in `UCB1`, n is the horizon or that of the epoch, not the current round.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import as_count, as_finite, shown
+from orbandit._checks import Array, as_count, as_finite, shown
 from orbandit._kernels.arms import ArmArray
-from orbandit.agents.base import Seed
-from orbandit.agents.listed import ListedAgent
+from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.files import Arrays
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.listed_arms import ListedArms
 from orbandit.agents.neighborhoods import Neighborhoods
+from orbandit.agents.table import UCB, Table, width_of
 from orbandit.errors import InputError, InputTypeError
 
 
 @final
-class UCBN(ListedAgent):
+class UCBN(Agent):
     """UCB-N on the vertices of a graph, named 0, ..., K - 1.
 
     Parameters
@@ -33,6 +36,11 @@ class UCBN(ListedAgent):
         `OrbitGraph` and scipy's CSR arrays have `indptr` and `indices`. Every arm observes itself.
     horizon, reward_range, seed
         As for `UCB1`.
+
+    Notes
+    -----
+    `tell(arm, reward)` gives all neighbours the same reward, and `tell(arm, reward, side={...})` each its own: `side`
+    holds one for each of the other arms of the neighbourhood.
 
     Examples
     --------
@@ -44,6 +52,8 @@ class UCBN(ListedAgent):
     ([0.75, 0.5, nan], [2.0, 2.0, 0.0])
     """
 
+    arms: ListedArms
+
     def __init__(
         self,
         graph: Any,
@@ -52,61 +62,90 @@ class UCBN(ListedAgent):
         reward_range: tuple[float, float] = (0.0, 1.0),
         seed: Seed = None,
     ) -> None:
-        super().__init__(seed, graph=graph, horizon=horizon, reward_range=reward_range)
+        self._plan(horizon, reward_range)
+        self._indptr, self._indices = self._settings["graph"] = as_lists(graph)
+        self._start(seed)
 
-    def _configure(self, *, graph: Any, **common: Any) -> None:
-        self._configure_common(**common)
-        self._indptr, self._indices = as_lists(graph)
-        self._size = len(self._indptr) - 1
+    def _begin(self) -> None:
+        self._use(Table.by_priority(self._rng.random(len(self._indptr) - 1), UCB, width_of(self._goal)))
 
-    def tell(self, point: int, reward: float, side: Mapping[int, float] | None = None) -> None:
-        """Learn the reward of an arm, and those of its neighbours.
+    def _use(self, table: Table) -> None:
+        self.arms = ListedArms(table)
+        self._lists = Neighborhoods(len(table), self._neighbors)
 
-        Parameters
-        ----------
-        point : int
-            The arm played.
-        reward : float
-            Its reward. The neighbours are given the same one, unless `side` says theirs.
-        side : mapping from int to float, optional
-            The rewards of the other arms of the neighbourhood, all of them.
-        """
+    def _neighbors(self, arms: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], ArmArray]:
+        """Return N(i) of each arm, all by their numbers."""
+        names = self.arms.table.order[arms]
+        starts, sizes = self._indptr[names], self._indptr[names + 1] - self._indptr[names]
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
+        return indptr, self.arms.numbers[self._indices[places]].astype(np.int32)
+
+    def _choose(self) -> int:
+        return self.arms.table.leader  # argmax of mean(i) + sqrt(2 log n / O(i))
+
+    def _observe(
+        self, handle: int, point: Any, value: float, released: float, side: Mapping[int, float] | None = None
+    ) -> None:
+        arm = handle if handle != ELSEWHERE else self.arms.handle(point)
         if side is None:
-            super().tell(point, reward)
+            self.arms.table.observe(self._lists.of(arm), arm, value, released)  # O, mean and index of all of N(i)
             return
-        key, value = self._key(point), self._scaled(reward)
-        others = self._side(key, side)
-        _, released = self._answered(key)
-        own = self._nearest(key)
-        self._table.observe_own(own, value, released)
+        others = self._side(self.arms.key(point), side)
+        self.arms.table.observe_own(arm, value, released)
         for number, other in others.items():
-            self._table.observe(np.array([number], dtype=np.int32), -1, other, released)
-        self._close(key, released)
+            self.arms.table.observe(np.array([number], dtype=np.int32), ELSEWHERE, other, released)
 
     def _side(self, arm: int, side: Mapping[int, float]) -> dict[int, float]:
         """Return the scaled rewards of the other arms of a neighbourhood, by number."""
         others = set(self._indices[self._indptr[arm] : self._indptr[arm + 1]].tolist()) - {arm}
-        if not isinstance(side, Mapping) or {self._key(neighbor) for neighbor in side} != others:
+        if not isinstance(side, Mapping) or {self.arms.key(neighbor) for neighbor in side} != others:
             raise InputError(
                 f"`side` must hold a reward for each of {shown(sorted(others))}, the neighbours, but got {shown(side)}."
             )
-        return {self._nearest(other): self._scaled(reward) for other, reward in side.items()}
+        return {self.arms.handle(other): self._scaled(reward) for other, reward in side.items()}
 
-    def _connect(self) -> None:
-        super()._connect()
-        number = self._number
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        self._tell_each(points, rewards)
 
-        def find(arms: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], ArmArray]:
-            names = self._order[arms]
-            starts, sizes = self._indptr[names], self._indptr[names + 1] - self._indptr[names]
-            indptr = np.concatenate([[0], np.cumsum(sizes)])
-            places = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
-            return indptr, number[self._indices[places]].astype(np.int32)
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self.arms.table.expect(self._lists.of(handle), amount)
 
-        self._lists = Neighborhoods(self._size, find)
+    def _recommend(self) -> int:
+        return self.arms.point(self.arms.table.best)  # the largest lower confidence bound
 
-    def _settings(self) -> dict[str, Any]:
-        return {"graph": (self._indptr, self._indices), **super()._settings()}
+    def _estimate(self, point: Any) -> Any:
+        return self.arms.table.means[self.arms.handle(point)]
+
+    def _renew(self) -> None:
+        self.arms.table.widen(width_of(self._goal))
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms to choose from."""
+        return len(self.arms)
+
+    def means(self) -> Array:
+        """Return the mean reward observed of each arm, NaN where there is none."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.means))
+
+    def counts(self) -> Array:
+        """Return the number of observations of each arm."""
+        return self.arms.table.by_name(self.arms.table.counts)
+
+    def upper_bounds(self) -> Array:
+        """Return the index of each arm, mean + sqrt(2 log n / O); infinite without observations."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.upper_bounds))
+
+    def _state(self) -> State:
+        return {}, self.arms.table.arrays_to_save
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._use(Table.restore(arrays, len(self._indptr) - 1, UCB, width_of(self._goal)))
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the numbers of the arms played."""
+        return self.arms.table.play(self._lists, means, draws, self._low, self._span)
 
 
 def as_lists(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

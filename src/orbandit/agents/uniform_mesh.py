@@ -7,17 +7,28 @@ representatives only, and delta = (log n / (n |G|))^(1/(d+2)), as in UniformMesh
 |G| times fewer arms.
 """
 
-from typing import final
+from collections.abc import Sequence
+from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
-from orbandit.agents.on_mesh import MeshAgent
+from orbandit._checks import Array
+from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.files import Arrays
+from orbandit.agents.learners import NearestArm
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.mesh_arms import MeshArms
+from orbandit.agents.mesh_rule import MeshRule
+from orbandit.agents.points import Points
 from orbandit.agents.table import UCB
+from orbandit.groups import Group
 from orbandit.meshes import Mesh
+from orbandit.spaces import Space
 
 
 @final
-class UniformMesh(MeshAgent):
+class UniformMesh(Agent):
     """Uniform discretisation and UCB1.
 
     A reward at any point updates the arm nearest to it in the orbit metric. Of the agents on a mesh this is the one
@@ -58,18 +69,100 @@ class UniformMesh(MeshAgent):
     (1, True)
     """
 
-    _rule = UCB
+    arms: MeshArms[NearestArm]
+
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        mesh: str | Mesh = "quotient",
+        delta: str | float = "auto",
+        seed: Seed = None,
+    ) -> None:
+        self._plan(horizon, reward_range)
+        points = Points(space, group, lipschitz, self._span)
+        rule = MeshRule(points, mesh, delta, one_per_orbit=True)
+        self.arms = MeshArms(points, rule, UCB, NearestArm, horizon is None)
+        self._start(seed)
 
     @property
-    def _bias(self) -> float:
-        """A reward may come from delta away, and the arm stands for points delta away."""
-        return 2 * self.delta * self._scale
+    def n_arms(self) -> int:
+        """Number of arms to choose from now."""
+        return len(self.arms)
 
-    def _distinct(self, mesh: Mesh) -> Mesh:
-        """Return one point of each orbit: a reward is for the nearest, and there must be no two equally near."""
-        mesh = super()._distinct(mesh)
-        if self._group is None:
-            return mesh
-        folds = self._group.fold(mesh.points).round(9 - int(np.floor(np.log10(self._space.diameter))))
-        first = np.sort(np.unique(folds, axis=0, return_index=True)[1])
-        return mesh if len(first) == len(mesh) else Mesh(mesh.points[first], mesh.delta, mesh.space, mesh.group)
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward."""
+        return self.arms.lipschitz
+
+    @property
+    def mesh(self) -> Mesh:
+        """The points played now."""
+        return self.arms.mesh
+
+    @property
+    def delta(self) -> float:
+        """The scale of the mesh, in units of the space."""
+        return self.arms.mesh.delta
+
+    def _begin(self) -> None:
+        self.arms.begin(self._goal, self._rng)
+
+    def _choose(self) -> int:
+        return self.arms.table.leader  # argmax of mean(i) + sqrt(2 log n / T(i))
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        if handle == ELSEWHERE:
+            self.arms.table.observe(self.arms.learning(handle, point), handle, value, released)
+            self.arms.remember(point, value)
+        else:
+            self.arms.table.observe_own(handle, value, released)  # T(i), mean(i) and the index of the arm played
+
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        if self._ledger.is_empty and self.arms.observe_all(points, (rewards - self._low) / self._span):
+            self.count_rounds(len(points))
+        else:
+            self._tell_each(points, rewards)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self.arms.table.expect(self.arms.learning(handle, point), amount)
+
+    def _recommend(self) -> Array:
+        return self.arms.point(self.arms.table.best)  # the largest lower confidence bound
+
+    def _estimate(self, point: Any) -> Any:
+        return self.arms.table.means[self.arms.nearest(point)]
+
+    def _renew(self) -> None:
+        self.arms.renew(self._goal, self._rng, self._ledger)
+
+    def means(self) -> Array:
+        """Return the mean reward observed of each arm, NaN where there is none."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.means))
+
+    def counts(self) -> Array:
+        """Return the number of observations of each arm."""
+        return self.arms.table.by_name(self.arms.table.counts)
+
+    def upper_bounds(self) -> Array:
+        """Return for each arm a bound on the mean reward of all it stands for; infinite without observations.
+
+        That is mean + sqrt(2 log n / T) + 2 delta: a reward may come from delta away, and the arm stands for points
+        delta away.
+        """
+        upper = self.arms.table.upper_bounds + 2 * self.delta * self.arms.scale
+        return self._unscaled(self.arms.table.by_name(upper))
+
+    def _state(self) -> State:
+        return self.arms.state
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self.arms.restore(state, arrays, self._goal)
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the numbers of the arms played."""
+        return self.arms.play(means, draws, self._low, self._span)

@@ -9,14 +9,29 @@ choice: it is in `upper_bounds()` only. The mesh consists of representatives unl
 maps to itself this is the same algorithm, since every statistic is constant on orbits, with |G| times fewer arms.
 """
 
-from typing import final
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, final
 
-from orbandit.agents.sharing import SharingAgent
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array
+from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.files import Arrays
+from orbandit.agents.learners import OrbitNeighbors, orbit_neighbors
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.mesh_arms import MeshArms
+from orbandit.agents.mesh_rule import MeshRule
+from orbandit.agents.points import Points
 from orbandit.agents.table import UCB
+from orbandit.groups import Group
+from orbandit.meshes import Mesh
+from orbandit.spaces import Space
 
 
 @final
-class UniformMeshN(SharingAgent):
+class UniformMeshN(Agent):
     """UniformMesh-N, with side observations along orbits.
 
     Prefer it to `UniformMesh` where the reward is flat but for a small region, as in the worst case of the theory:
@@ -47,4 +62,98 @@ class UniformMeshN(SharingAgent):
     True
     """
 
-    _rule = UCB
+    arms: MeshArms[OrbitNeighbors]
+
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        mesh: str | Mesh = "quotient",
+        delta: str | float = "auto",
+        seed: Seed = None,
+    ) -> None:
+        self._plan(horizon, reward_range)
+        points = Points(space, group, lipschitz, self._span)
+        rule = MeshRule(points, mesh, delta, names=("quotient", "full", "tree"))
+        self.arms = MeshArms(points, rule, UCB, partial(orbit_neighbors, rule), horizon is None)
+        self._start(seed)
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms to choose from now."""
+        return len(self.arms)
+
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward."""
+        return self.arms.lipschitz
+
+    @property
+    def mesh(self) -> Mesh:
+        """The points played now."""
+        return self.arms.mesh
+
+    @property
+    def delta(self) -> float:
+        """The scale of the mesh, in units of the space."""
+        return self.arms.mesh.delta
+
+    def _begin(self) -> None:
+        self.arms.begin(self._goal, self._rng)  # Alg. 1, lines 1-2: V and delta by Theorem 1; UCB = infinity, O = 0
+
+    def _choose(self) -> int:
+        return self.arms.table.leader  # Alg. 1, line 4: argmax of UCB(x), ties by priority
+
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        near = self.arms.learning(handle, point)  # Alg. 1, line 6: N(X_t, 2 delta)
+        self.arms.table.observe(near, handle, value, released)  # Alg. 1, lines 7-10: O, mean and UCB of each of them
+        if handle == ELSEWHERE:
+            self.arms.remember(point, value)
+
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        if self._ledger.is_empty and self.arms.observe_all(points, (rewards - self._low) / self._span):
+            self.count_rounds(len(points))
+        else:
+            self._tell_each(points, rewards)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self.arms.table.expect(self.arms.learning(handle, point), amount)
+
+    def _recommend(self) -> Array:
+        return self.arms.point(self.arms.table.best)  # the largest lower confidence bound
+
+    def _estimate(self, point: Any) -> Any:
+        return self.arms.table.means[self.arms.nearest(point)]
+
+    def _renew(self) -> None:
+        self.arms.renew(self._goal, self._rng, self._ledger)
+
+    def means(self) -> Array:
+        """Return the mean reward observed of each arm, NaN where there is none."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.means))
+
+    def counts(self) -> Array:
+        """Return the number of observations of each arm."""
+        return self.arms.table.by_name(self.arms.table.counts)
+
+    def upper_bounds(self) -> Array:
+        """Return for each arm eq. (UCB), a bound on the mean of all it stands for; infinite without observations.
+
+        That is mean + sqrt(2 log n / O) + 3 delta: two for the observations, and one for the points the arm stands for.
+        """
+        upper = self.arms.table.upper_bounds + (self.arms.learners.reach + self.delta) * self.arms.scale
+        return self._unscaled(self.arms.table.by_name(upper))
+
+    def _state(self) -> State:
+        return self.arms.state
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self.arms.restore(state, arrays, self._goal)
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the numbers of the arms played."""
+        return self.arms.play(means, draws, self._low, self._span)

@@ -12,6 +12,7 @@ or as fine as 4,096 points allow.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -20,19 +21,25 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit._kernels.arms import COUNT
 from orbandit._kernels.zooming import play_zooming, shrink
-from orbandit.agents.base import ELSEWHERE, Agent, Handles
-from orbandit.agents.on_mesh import MeshAgent
+from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.files import Arrays
+from orbandit.agents.learners import NearestArm
+from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.mesh_arms import MeshArms
+from orbandit.agents.mesh_rule import MeshRule
+from orbandit.agents.points import Points
 from orbandit.agents.table import ZOOM
 from orbandit.errors import MeshTooLargeError
-from orbandit.groups import Trivial
+from orbandit.groups import Group, Trivial
 from orbandit.meshes import Mesh
+from orbandit.spaces import Space
 
-MOST = 4096
+MAX_NET = 4096
 """Most points of the net that stands for the space."""
 
 
 @final
-class Zooming(MeshAgent):
+class Zooming(Agent):
     """The zooming algorithm, on the space or on its orbits.
 
     Parameters
@@ -56,107 +63,150 @@ class Zooming(MeshAgent):
     True
     """
 
-    _rule = ZOOM
+    arms: MeshArms[NearestArm]
 
-    def active(self) -> npt.NDArray[np.bool_]:
-        """Return which points of the mesh are arms now."""
-        return self._by_arm(self._table.alive.astype(np.float64)) > 0
+    def __init__(
+        self,
+        space: Space,
+        group: Group | None = None,
+        *,
+        horizon: int | None = None,
+        lipschitz: float = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        mesh: str | Mesh = "quotient",
+        delta: str | float = "auto",
+        seed: Seed = None,
+    ) -> None:
+        self._plan(horizon, reward_range)
+        points = Points(space, group, lipschitz, self._span)
+        rule = MeshRule(points, mesh, delta)
+        self.arms = MeshArms(points, rule, ZOOM, NearestArm, horizon is None, partial(fine_net, rule))
+        self._start(seed)
 
-    def upper_bounds(self) -> Array:
-        """Return the index mean + 2 r of each active arm, which bounds the reward in its ball; infinite elsewhere."""
-        index = np.where(self._table.counts > 0, self._table.means, 0.0) + 2 * self._radii()
-        return self._by_arm(self._unscaled(np.where(self._table.alive, index, np.inf)))
+    @property
+    def n_arms(self) -> int:
+        """Number of arms to choose from now."""
+        return len(self.arms)
 
-    def _radii(self) -> Array:
-        return np.asarray(np.sqrt(self._table.width / (self._table.counts + 1.0)))
+    @property
+    def lipschitz(self) -> float:
+        """The Lipschitz constant of the mean reward."""
+        return self.arms.lipschitz
 
-    def _make_mesh(self) -> Mesh:
-        """Return a net twice as fine as the rule says, or as fine as the number of points allows."""
-        coarse = super()._make_mesh()
-        if self._is_fixed:
-            return coarse
-        delta = coarse.delta / 2
-        while delta < coarse.delta:
-            try:
-                fine = self._named_mesh(delta)
-            except MeshTooLargeError:
-                fine = coarse
-            if fine is not coarse and len(fine) <= MOST:
-                return fine
-            delta *= 1.2
-        return coarse
+    @property
+    def mesh(self) -> Mesh:
+        """The points played now."""
+        return self.arms.mesh
 
-    def _connect(self) -> None:
+    @property
+    def delta(self) -> float:
+        """The scale of the mesh, in units of the space."""
+        return self.arms.mesh.delta
+
+    def _begin(self) -> None:
+        self.arms.begin(self._goal, self._rng)
+        self._activate_all(np.zeros(self.n_arms, dtype=bool))
+
+    def _activate_all(self, active: npt.NDArray[np.bool_]) -> None:
         """Make the balls of the active arms, and activate others until all points are covered."""
-        size = len(self._arms)
-        self._metric = self._group or Trivial(self._space.dim)
-        self._centred = self._arms.points - self._metric.center
+        size = self.n_arms
+        self.arms.table.keep(active)
+        self._metric = self.group or Trivial(self.arms.space.dim)
         self._rows = np.full(size, -1, dtype=np.int64)
         self._ranked = np.empty((0, size), dtype=np.int32)
         self._distances = np.empty((0, size))
         self._edges, self._covers = np.empty(0, dtype=np.int64), np.zeros(size, dtype=np.int64)
         self._active = 0
-        for arm in np.flatnonzero(self._table.alive):
+        for arm in np.flatnonzero(active):
             self._activate(int(arm))
         self._cover()
-
-    def _open(self, size: int, priorities: Array | None = None) -> None:
-        super()._open(size, priorities)
-        self._table.keep(np.zeros(size, dtype=bool))
-
-    def _resume(self) -> None:
-        """Begin an epoch with the arms that have been observed."""
-        self._table.keep(self._table.counts > 0)
-        self._connect()
-
-    def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
-        """Learn the rewards of several points, one after the other; if one of them is refused, none is learnt."""
-        Agent.tell_batch(self, points, rewards)
 
     def _activate(self, arm: int) -> None:
         """Make a point an arm, with a ball about it."""
         if self._active == len(self._edges):
             room = max(64, self._active)
-            size = len(self._arms)
+            size = self.n_arms
             self._ranked = np.concatenate([self._ranked, np.empty((room, size), dtype=np.int32)])
             self._distances = np.concatenate([self._distances, np.empty((room, size))])
             self._edges = np.concatenate([self._edges, np.zeros(room, dtype=np.int64)])
         row, self._active = self._active, self._active + 1
-        distances = self._metric._distance(self._centred[arm : arm + 1], self._centred)[0] * self._scale
+        places = self.arms.numbered.points
+        distances = np.asarray(self._metric.distance(places[arm], places)) * self.arms.scale
         order = np.argsort(distances)
         self._ranked[row], self._distances[row] = order, distances[order]
-        radius = np.sqrt(self._table.width / (self._table.counts[arm] + 1.0))
+        radius = np.sqrt(self.arms.table.width / (self.arms.table.counts[arm] + 1.0))
         self._edges[row] = np.searchsorted(self._distances[row], radius, side="right")
         self._covers[self._ranked[row, : self._edges[row]]] += 1
         self._rows[arm] = row
-        self._table.revive(arm)
+        self.arms.table.revive(arm)
 
     def _cover(self) -> None:
         """Activate points, by priority, until all are covered."""
-        while len(bare := np.flatnonzero(self._covers == 0)):
+        while len(bare := np.flatnonzero(self._covers == 0)):  # activation rule
             self._activate(int(bare[0]))
 
-    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        arm = handle if handle != ELSEWHERE else int(self._reach(point)[0])
-        super()._observe(handle, point, value, released)
-        self._shrink(arm)
+    def _choose(self) -> int:
+        return self.arms.table.leader  # selection rule: argmax of mean(v) + 2 r(v) among active arms
 
-    def _shrink(self, arm: int) -> None:
+    def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        arm, table = handle, self.arms.table
+        if handle == ELSEWHERE:
+            near = self.arms.learning(handle, point)
+            arm = int(near[0])
+            table.observe(near, handle, value, released)
+            self.arms.remember(point, value)
+        else:
+            table.observe_own(handle, value, released)
+        radius = float(np.sqrt(table.width / (table.stats[arm, COUNT] + 1.0)))  # r(v)
         row = self._rows[arm]
-        radius = float(np.sqrt(self._table.width / (self._table.stats[arm, COUNT] + 1.0)))
         if row >= 0 and shrink(row, radius, self._ranked, self._distances, self._edges, self._covers):
             self._cover()
 
-    def _review(self) -> None:
-        self._cover()
+    def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
+        self._tell_each(points, rewards)
+
+    def _expect(self, handle: int, point: Any, amount: float) -> None:
+        self.arms.table.expect(self.arms.learning(handle, point), amount)
+
+    def _recommend(self) -> Array:
+        return self.arms.point(self.arms.table.best)  # the largest lower confidence bound
+
+    def _estimate(self, point: Any) -> Any:
+        return self.arms.table.means[self.arms.nearest(point)]
 
     def _renew(self) -> None:
-        super()._renew()
-        self._connect()
+        is_other = self.arms.renew(self._goal, self._rng, self._ledger)
+        self._activate_all(self.arms.table.counts > 0 if is_other else self.arms.table.alive)
 
-    def _play_some(self, means: Array, draws: Array) -> Handles:
+    def active(self) -> npt.NDArray[np.bool_]:
+        """Return which points of the mesh are arms now."""
+        return self.arms.table.by_name(self.arms.table.alive.astype(np.float64)) > 0
+
+    def means(self) -> Array:
+        """Return the mean reward observed of each arm, NaN where there is none."""
+        return self._unscaled(self.arms.table.by_name(self.arms.table.means))
+
+    def counts(self) -> Array:
+        """Return the number of observations of each arm."""
+        return self.arms.table.by_name(self.arms.table.counts)
+
+    def upper_bounds(self) -> Array:
+        """Return the index mean + 2 r of each active arm, which bounds the reward in its ball; infinite elsewhere."""
+        table = self.arms.table
+        index = np.where(table.counts > 0, table.means, 0.0) + 2 * np.sqrt(table.width / (table.counts + 1.0))
+        return self._unscaled(table.by_name(np.where(table.alive, index, np.inf)))
+
+    def _state(self) -> State:
+        return self.arms.state
+
+    def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self.arms.restore(state, arrays, self._goal)
+        self._activate_all(self.arms.table.alive)
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds, compiled; return the numbers of the arms played."""
         played = np.empty(len(draws), dtype=np.int64)
-        stats, keys, heads, levels = self._table.arrays
+        stats, keys, heads, levels = self.arms.table.arrays
         done = play_zooming(
             stats,
             keys,
@@ -171,8 +221,26 @@ class Zooming(MeshAgent):
             draws,
             self._low,
             self._span,
-            self._rule,
-            self._table.width,
+            ZOOM,
+            self.arms.table.width,
             played,
         )
+        self._cover()
         return played[:done]
+
+
+def fine_net(rule: MeshRule, n: int) -> Mesh:
+    """Return a net twice as fine as a rule says for n rounds, or as fine as the number of points allows."""
+    coarse = rule.mesh(n)
+    if rule.is_fixed:
+        return coarse
+    delta = coarse.delta / 2
+    while delta < coarse.delta:
+        try:
+            fine = rule.mesh_of(delta)
+        except MeshTooLargeError:
+            fine = coarse
+        if fine is not coarse and len(fine) <= MAX_NET:
+            return fine
+        delta *= 1.2
+    return coarse

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from orbandit import agents, groups, problems, spaces
 from orbandit._checks import as_count, described, unknown_name
-from orbandit.agents.listed import ListedAgent
+from orbandit.agents.suited import plays_indices
 from orbandit.errors import InputError, Mistake, OrbanditError, SpecError
 from orbandit.experiments.simulation import CALL
 from orbandit.experiments.toml_lines import KeyPath, nearest, shown, unknown_key
@@ -120,7 +120,7 @@ def find(kind: str, name: str, folder: Path | None = None) -> Entry:
     for other in BASES:
         if other != kind and name in _known(other):
             raise InputError(f"{name} is a {other}, not a {kind}; known: {', '.join(sorted(_known(kind)))}.")
-    if kind == "agent" and name in agents.__all__ and issubclass(getattr(agents, name), ListedAgent):
+    if kind == "agent" and name in agents.__all__ and plays_indices(getattr(agents, name)):
         raise InputError(f"{name} plays indices 0, 1, ..., not points of a space; name another agent, UniformMesh say.")
     error = unknown_name(kind, name, sorted(_known(kind)))
     raise InputError(f'{error} Name a class of your own as "module:Class".')
@@ -300,7 +300,7 @@ def _public(kind: str) -> Iterator[tuple[str, Callable[..., Any]]]:
         made = getattr(home, name)
         if not (isinstance(made, type) and issubclass(made, base)) or inspect.isabstract(made):
             continue
-        if issubclass(made, ListedAgent):
+        if plays_indices(made):
             continue
         yield name, made
         for other, value in vars(made).items():  # other ways to make one
@@ -322,7 +322,7 @@ def _own(kind: str, name: str, folder: Path | None) -> Callable[..., Any]:
         if kind == "agent" and callable(cls):
             return made
         raise InputError(f"{name!r} must be a class, but is {shown(made)}.")
-    if kind == "agent" and issubclass(cls, ListedAgent):
+    if kind == "agent" and plays_indices(cls):
         raise InputError(f"{name!r} plays indices 0, 1, ..., not points of a space.")
     if kind == "agent" and not (hasattr(cls, "ask") and hasattr(cls, "tell")):
         raise InputError(f"{name!r} must have the methods `ask` and `tell`, as agents do.")

@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
 from orbandit.agents import Agent
-from orbandit.agents.listed import ListedAgent
-from orbandit.agents.suited import Maker
+from orbandit.agents.suited import Maker, plays_indices
 from orbandit.errors import InputError, InputTypeError, OrbanditError
+from orbandit.experiments.compiled import Simulable, Simulation
 from orbandit.problems import Bernoulli, Problem
 
 CHUNK = 65_536
@@ -38,6 +38,10 @@ CALL = "(space, group, *, horizon, lipschitz, reward_range, seed)"
 
 PER_DECADE = 20
 """Checkpoints in each factor of ten, unless others are wanted."""
+
+
+Play = Callable[[range, np.random.Generator, npt.NDArray[np.int64]], tuple[Array, list[Any]]]
+"""Plays rounds; returns the means of the points played, and the points of those kept."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,7 @@ def _maker(
     """Return what makes the agent of each run from its seed."""
     base: partial[Any] = agent if isinstance(agent, partial) else partial(agent)
     kind: Any = base.func
-    if isinstance(kind, type) and issubclass(kind, ListedAgent):
+    if isinstance(kind, type) and plays_indices(kind):
         raise InputTypeError(_how_to_make(kind))
     if "seed" in options:
         raise InputError("`seed` is the run's; name the seeds of runs by `seeds`.")
@@ -225,7 +229,7 @@ def _check_call(agent: Maker, call: Callable[..., Any], told: dict[str, Any]) ->
         ) from error
 
 
-def _how_to_make(kind: type[ListedAgent]) -> str:
+def _how_to_make(kind: type[Any]) -> str:
     """Return what to say of an agent that has no space: what to pass instead."""
     needed = [name for name, one in signature(kind).parameters.items() if one.default is one.empty]
     call = f"{kind.__name__}({', '.join(needed)}, horizon=horizon, seed=seed)"
@@ -246,9 +250,9 @@ def _run(
     player = make(own)
     if not (hasattr(player, "ask") and hasattr(player, "tell")):
         raise InputTypeError(f"`agent` must make an object with `ask` and `tell`, but made {shown(player)}.")
-    play = _play_compiled if _is_compiled(player, problem) else _play_by_asking
+    play = _playing_compiled(player, problem) if _is_compiled(player, problem) else partial(_play, player, problem)
     rng = np.random.default_rng(noise)
-    play(player, problem, range(0), rng, kept[:0])  # compiles what is not compiled yet
+    play(range(0), rng, kept[:0])  # compiles what is not compiled yet
     start = time.perf_counter()
     earned = np.empty(len(checkpoints))
     points: list[Any] = []
@@ -256,7 +260,7 @@ def _run(
     while done < horizon:
         stop = min(done + CHUNK, horizon)
         keep = kept[len(points) : np.searchsorted(kept, stop, side="right")] - done - 1
-        played, some = play(player, problem, range(done, stop), rng, keep)
+        played, some = play(range(done, stop), rng, keep)
         points += some
         sums = total + np.cumsum(played)
         last = np.searchsorted(checkpoints, stop, side="right")
@@ -276,31 +280,30 @@ def _as_rows(points: list[Any], problem: Problem) -> Array:
 def _is_compiled(player: Any, problem: Problem) -> bool:
     """Tell whether the loop is compiled: Bernoulli rewards, all of which the agent takes."""
     noise = getattr(problem, "noise", None)
-    if not isinstance(player, Agent) or not isinstance(noise, Bernoulli):
+    if not isinstance(player, Agent) or not isinstance(player, Simulable) or not isinstance(noise, Bernoulli):
         return False
     (low, high), (least, largest) = player.reward_range, noise.reward_range
     return low <= least and largest <= high
 
 
-def _play_compiled(
-    player: Agent, problem: Problem, rounds: range, rng: np.random.Generator, keep: npt.NDArray[np.int64]
-) -> tuple[Array, list[Any]]:
-    """Play rounds in a compiled loop; return the means of the points played, and the points of those kept."""
+def _playing_compiled(player: Any, problem: Problem) -> Play:
+    """Return what plays rounds in a compiled loop."""
 
     def mean(points: npt.NDArray[Any]) -> Array:
         space = problem.space
-        if not np.all(inside := np.asarray(space.contains(points, tol=space._tolerance))):
+        if not np.all(inside := np.asarray(space.contains(points, tol=space.tolerance))):
             found = f"has {points[~inside][0].tolist()} among its arms after {player.rounds:,} rounds"
             raise _outside(player, problem, found)
         return problem.mean(points)
 
-    return player._play(problem.mean if _is_at_home(player, problem) else mean, rng.random(len(rounds)), keep)
+    simulation = Simulation(player, problem.mean if _is_at_home(player, problem) else mean)
+    return lambda rounds, rng, keep: simulation.play(rng.random(len(rounds)), keep)
 
 
-def _play_by_asking(
+def _play(
     player: Any, problem: Problem, rounds: range, rng: np.random.Generator, keep: npt.NDArray[np.int64]
 ) -> tuple[Array, list[Any]]:
-    """Play rounds by asking and telling; return what `_play_compiled` does."""
+    """Play rounds by asking and telling; return the means of the points played, and the points of those kept."""
     points = []
     trusted = isinstance(player, Agent) and _is_at_home(player, problem)
     for done in rounds:
@@ -329,7 +332,7 @@ def _check_played(player: Any, problem: Problem, point: Any, at: int) -> None:
     """Refuse what an agent asks for in a round if it is no point of the space, or, without one, no number of an arm."""
     try:
         if (space := getattr(problem, "space", None)) is not None:
-            inside = bool(space.contains(as_point(point, space.dim), tol=space._tolerance))
+            inside = bool(space.contains(as_point(point, space.dim), tol=space.tolerance))
         elif np.ndim(point) == 0:
             inside = as_count(point, "point", minimum=0) < getattr(problem, "n_arms", math.inf)
         else:

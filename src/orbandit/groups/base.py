@@ -32,28 +32,29 @@ from orbandit._checks import (
 )
 from orbandit._recipes import Recipe
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
-from orbandit.groups.closure import TOLERANCE, close_points, generic_point
+from orbandit.groups.closure import SAME_POINT, close_points, generic_point
 from orbandit.groups.domain import Domain, dirichlet_normals
 from orbandit.groups.preservation import preserved
+from orbandit.groups.structures import Listed, Structure
 from orbandit.groups.ties import Flags, settled
 from orbandit.groups.units import class_widths
 from orbandit.spaces import Space
 
-LIMIT = 100_000
+MAX_ELEMENTS = 100_000
 """Most group elements, or points of an orbit, that are listed unless the caller allows more."""
 
 MAX_LISTED = 2**24
 """Most numbers of the matrices that a group lists on its own account, and of its generators in an agent."""
 
-MAX_AT_ONCE = 2**22
+ALIGNED_AT_ONCE = 2**22
 """About how many numbers the matrices have that align some points at a time."""
 
 
 class Group(Recipe, ABC):
     """A group of isometries of R^dim that fix a centre.
 
-    The private hooks act about the origin. They are the protocol between this package's layers: meshes ask in
-    what cone folds lie, and a new group must answer.
+    The private hooks act about the origin; a new group has those that are abstract. What other packages ask besides
+    (`fold_normals`, `fold_support`, `structure`, `unit_coordinates`) has defaults.
     """
 
     _center: Array
@@ -86,11 +87,6 @@ class Group(Recipe, ABC):
         return frozen(self._generators())
 
     @property
-    def _generator_count(self) -> int:
-        """How many generators there are at most, before they are made."""
-        return self.dim
-
-    @property
     def _effort(self) -> int:
         """How many images are compared for one orbit distance: 1 for a closed form."""
         return 1
@@ -99,6 +95,46 @@ class Group(Recipe, ABC):
     def is_reflection(self) -> bool:
         """Whether reflections are known to generate the group; then distance(x, y) = ||fold(x) - fold(y)||."""
         return False
+
+    @property
+    def max_generators(self) -> int:
+        """Most generators there can be: agents refuse a group by their number before any of them is made."""
+        return self.dim
+
+    @property
+    def fold_normals(self) -> Array:
+        """Unit inward normals (h, dim) of a cone about the centre that every fold lies in, for nets and trees of cells.
+
+        Those of the domain; a group without one says what cone it is, perhaps all of space.
+        """
+        return self._normals
+
+    @property
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """Which coordinates of a fold, seen from the centre, may differ from 0: nets and trees leave out the rest."""
+        return np.ones(self.dim, dtype=bool)
+
+    @property
+    def structure(self) -> Structure:
+        """What orbits are made of, for the kernels of `OrbitGP`; by default all elements are listed for them."""
+        return Listed()
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """The coordinates of each unit that the group moves as a whole, for searches that move one unit at a time.
+
+        By default each coordinate is one.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> turbines = ob.groups.BlockPermutation(2, 2)
+        >>> ob.groups.Product(turbines, ob.groups.Symmetric(2)).unit_coordinates
+        [array([0, 1]), array([2, 3]), array([4]), array([5])]
+        >>> ob.groups.Diagonal(ob.groups.Dihedral(5), 2).unit_coordinates
+        [array([0, 1]), array([2, 3])]
+        """
+        return list(np.arange(self.dim)[:, None])
 
     def centered(self, point: npt.ArrayLike) -> Self:
         """Return the same action about another fixed point.
@@ -114,7 +150,7 @@ class Group(Recipe, ABC):
         moved._center = frozen(as_point(point, self.dim))
         return moved
 
-    def elements(self, limit: int = LIMIT) -> Array:
+    def elements(self, limit: int = MAX_ELEMENTS) -> Array:
         """Return all elements as orthogonal matrices, (order, dim, dim).
 
         Raises
@@ -179,7 +215,7 @@ class Group(Recipe, ABC):
         images = (batch - self._center) @ np.swapaxes(matrices, -1, -2) + self._center
         return images[..., 0, :] if single else images
 
-    def orbit(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
+    def orbit(self, point: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> Array:
         """Return the distinct images of a point, the point itself first.
 
         Images within 1e-9, times the size of the point if that is above 1, are one. A large group may have a
@@ -195,13 +231,13 @@ class Group(Recipe, ABC):
         """
         offset = as_point(point, self.dim) - self._center
         limit = as_count(limit, "limit")
-        tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
+        tolerance = SAME_POINT * max(1.0, float(np.abs(offset).max()))
         return self._orbit(offset, tolerance, limit) + self._center
 
-    def stabilizer(self, point: npt.ArrayLike, limit: int = LIMIT) -> Array:
+    def stabilizer(self, point: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> Array:
         """Return the elements that fix a point (to within 1e-9, of its size if above 1), as (k, dim, dim) matrices."""
         offset = as_point(point, self.dim) - self._center
-        tolerance = TOLERANCE * max(1.0, float(np.abs(offset).max()))
+        tolerance = SAME_POINT * max(1.0, float(np.abs(offset).max()))
         return self._stabilizer(offset, tolerance, as_count(limit, "limit"))
 
     def fold(self, points: npt.ArrayLike) -> Array:
@@ -272,12 +308,38 @@ class Group(Recipe, ABC):
         array([0.2, 0.8, 0.9, 0.1])
         """
         batch, single = as_points(points, self.dim)
-        offsets, goal = batch - self._center, as_point(target, self.dim, "target") - self._center
-        size, step = max(safe_scale(offsets), safe_scale(goal)), max(1, MAX_AT_ONCE // self.dim**2)
-        chunks = [offsets[start : start + step] for start in range(0, len(offsets), step)]
-        images = [np.einsum("mij,mj->mi", self._aligning(chunk / size, goal / size), chunk) for chunk in chunks]
+        offsets, step = batch - self._center, max(1, ALIGNED_AT_ONCE // self.dim**2)
+        chunks = [slice(start, start + step) for start in range(0, len(batch), step)]
+        images = [np.einsum("mij,mj->mi", self.aligning_elements(batch[one], target), offsets[one]) for one in chunks]
         aligned = np.concatenate([np.empty((0, self.dim)), *images]) + self._center
         return np.asarray(aligned[0] if single else aligned)
+
+    def aligning_elements(self, points: npt.ArrayLike, target: npt.ArrayLike) -> Array:
+        """Return for each point the element whose image of it is nearest to a target, (m, dim, dim).
+
+        For a finite group it is, almost everywhere, the derivative of `align`, which gradients of kernels need.
+        """
+        batch, single = as_points(points, self.dim)
+        offsets, goal = batch - self._center, as_point(target, self.dim, "target") - self._center
+        size = max(safe_scale(offsets), safe_scale(goal))
+        elements = self._aligning(offsets / size, goal / size)
+        return elements[0] if single else elements
+
+    def folding_elements(self, points: npt.ArrayLike) -> Array:
+        """Return for each point an element that carries it to its fold, (m, dim, dim).
+
+        Away from the walls of the domain it is the derivative of `fold`, which gradients of kernels need.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> ob.groups.Symmetric(2).folding_elements([0.7, 0.2])
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        batch, single = as_points(points, self.dim)
+        elements = self._folding_elements(batch - self._center)
+        return elements[0] if single else elements
 
     def random(self, size: int, rng: RandomLike) -> Array:
         """Draw `size` independent elements, uniform on the group: (size, dim, dim) matrices of at most 2^29 numbers."""
@@ -337,7 +399,7 @@ class Group(Recipe, ABC):
                 value=self,
             )
         units = class_widths(space, self.generators)  # a tolerance has a meaning only where all sides are alike
-        return preserved(space._in_units(units), self.generators, self._center / units)
+        return preserved(space.in_units(units), self.generators, self._center / units)
 
     def _fold_about_center(self, slack: float, points: Array) -> tuple[Array, Flags]:
         """Fold about the centre; unless the quotient is Euclidean, any point may need a second look."""
@@ -376,18 +438,17 @@ class Group(Recipe, ABC):
     def _normals(self) -> Array:
         """Unit inward normals of the faces of the domain that `_fold` lands in."""
 
-    @property
-    def _fold_normals(self) -> Array:
-        """Normals of a cone that every fold lies in: the domain, where there is one."""
-        return self._normals
-
-    @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        """Which coordinates of a fold, seen from the centre, may differ from zero."""
-        return np.ones(self.dim, dtype=bool)
-
     def _normals_about(self, point: Array) -> Array:
         return dirichlet_normals(point, self.elements() @ point)
+
+    def _on_copies(self, copies: int) -> tuple[int, "Group"]:
+        """Return how many blocks of coordinates this group moves, and the group that moves them with all their copies.
+
+        `Diagonal` acts by it. By default the group moves one block, its point, by elements that are listed.
+        """
+        from orbandit.groups.diagonal import Copies  # which is a group itself
+
+        return 1, Copies(self, copies)
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
         elements = self.elements(limit)
@@ -399,6 +460,11 @@ class Group(Recipe, ABC):
         elements = self.elements()
         scores = points @ (target @ elements).T  # ||g x - y||^2 is least where <g x, y> is largest
         return np.asarray(elements[scores.argmax(axis=1)])
+
+    def _folding_elements(self, points: Array) -> Array:
+        """Return for each point an element that carries it to its fold, (m, dim, dim)."""
+        pairs = zip(points, self._fold(points), strict=True)
+        return np.array([self._aligning(x[None], y)[0] for x, y in pairs]).reshape(-1, self.dim, self.dim)
 
     def _orbit(self, point: Array, tolerance: float, limit: int) -> Array:
         return close_points(point, self.generators, tolerance, limit)
@@ -420,7 +486,7 @@ def check_fit(space: object, group: object) -> None:
 
 def listed(group: Group) -> Array:
     """Return all elements of a group that is a part of another, if they are few and have at most MAX_LISTED numbers."""
-    return group.elements(min(LIMIT, max(1, MAX_LISTED // group.dim**2)))
+    return group.elements(min(MAX_ELEMENTS, max(1, MAX_LISTED // group.dim**2)))
 
 
 def _shown(order: int | float) -> str:

@@ -13,6 +13,7 @@ from orbandit._checks import Array, as_dim, shown
 from orbandit.groups.blockwise import Blockwise
 from orbandit.groups.closure import check_limit, close_matrices
 from orbandit.groups.signed import SignedPermutation
+from orbandit.groups.structures import Multisets, Structure
 from orbandit.groups.symmetric import Symmetric
 from orbandit.groups.ties import ranks, tolerances
 
@@ -34,6 +35,11 @@ class BlockGroup(Blockwise):
     def is_reflection(self) -> bool:
         """Whether blocks are single coordinates."""
         return self._size == 1
+
+    @property
+    def structure(self) -> Structure:
+        """Multisets of blocks."""
+        return Multisets(self._blocks, self._size, self._signed)
 
     def _generators(self) -> Array:
         return self._spread(self._rows.generators)
@@ -62,6 +68,9 @@ class BlockGroup(Blockwise):
         keys = [-ranks(blocks[:, :, k], tolerance) for k in range(self._size - 1, 0, -1)]
         order = np.lexsort([*keys, ranks(blocks[:, :, 0], tolerance)], axis=-1)
         return np.take_along_axis(blocks, order[:, :, None], axis=1).reshape(points.shape)
+
+    def _folding_elements(self, points: Array) -> Array:
+        return self._rows._folding_elements(points) if self._size == 1 else super()._folding_elements(points)
 
     @property
     def _base_point(self) -> Array:

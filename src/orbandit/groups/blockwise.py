@@ -1,6 +1,7 @@
 """What groups share that mix whole blocks of coordinates: a point is a (blocks, size) matrix."""
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array, as_dim, check_room, identity
 from orbandit.groups.base import Group
@@ -13,7 +14,7 @@ def kron(a: Array, b: Array) -> Array:
 
 
 class Blockwise(Group):
-    """A group of (blocks, blocks) matrices that mix blocks of `size` coordinates."""
+    """A group of (blocks, blocks) matrices that mix blocks of `size` coordinates; made by those two numbers."""
 
     def __init__(self, blocks: int, size: int) -> None:
         self._blocks, self._size = as_dim(blocks, "blocks"), as_dim(size, "size")
@@ -29,6 +30,14 @@ class Blockwise(Group):
     def size(self) -> int:
         """Number of coordinates of a block."""
         return self._size
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """Those of each block."""
+        return list(np.arange(self.dim).reshape(self._blocks, self._size))
+
+    def _on_copies(self, copies: int) -> tuple[int, Group]:
+        return self._blocks, type(self)(self._blocks, copies * self._size)
 
     def _name(self) -> str:
         return f"{type(self).__name__}({self._blocks}, {self._size})"

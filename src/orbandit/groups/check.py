@@ -47,13 +47,13 @@ from orbandit.groups.evidence import Evidence
 from orbandit.history import History
 from orbandit.spaces import Space
 
-LARGEST_BUDGET = 1_000_000
+MAX_BUDGET = 1_000_000
 """Most evaluations that may be asked for; there is room for all from the start."""
 
-FEWEST_POINTS = 16
+MIN_POINTS = 16
 """Points that must be compared before invariance is clear."""
 
-MOST_REPEATS = 4
+MAX_REPEATS = 4
 """Pairs at a point that is not promising: a search that begins with the history wants other points."""
 
 PROMISING = 1.5
@@ -240,7 +240,7 @@ def check_symmetry(
     >>> len(best.history) == report.evaluations + 20
     True
     """
-    budget = as_count(budget, "budget", minimum=2, maximum=LARGEST_BUDGET)
+    budget = as_count(budget, "budget", minimum=2, maximum=MAX_BUDGET)
     if not isinstance(group, Group):
         raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.", field="group", value=group)
     if not callable(measure):
@@ -339,7 +339,7 @@ class _Test:
         if self._refuted is not None:
             patience = max(self._refuted, NAMING + 8 * self._generators)
             return spent >= self._refuted + patience or any(map(self._named, range(self._generators)))
-        if len(evidence) >= FEWEST_POINTS:
+        if len(evidence) >= MIN_POINTS:
             variance, error = evidence.variance()
             tolerated = self._tolerated(variance - error)
             small = max(evidence.resolution(self._level) ** 2, evidence.square()) <= tolerated
@@ -366,7 +366,7 @@ class _Test:
         late = np.flatnonzero(eligible & (count < (self._repeats if evidence.noisy or size <= 2 else 1)))
         if len(late):
             return int(late[0])
-        if evidence.noisy and size >= FEWEST_POINTS and self._repeats < MOST_REPEATS:
+        if evidence.noisy and size >= MIN_POINTS and self._repeats < MAX_REPEATS:
             # Repeats, not points, are missing as long as the variance of a point's square is that of its noise.
             hidden = evidence.noise / math.sqrt(self._repeats * (self._repeats - 1))
             if hidden > self._tolerated(evidence.variance()[0]):

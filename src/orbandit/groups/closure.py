@@ -14,19 +14,19 @@ import numpy.typing as npt
 from orbandit._checks import Array, shown
 from orbandit.errors import GroupTooLargeError
 
-TOLERANCE = 1e-9
+SAME_POINT = 1e-9
 """Points of unit size nearer than this are the same."""
 
-MATCH = 1e-6
+SAME_ELEMENT = 1e-6
 """Products of given generators nearer than this are the same element: their errors add up along words."""
 
-PAIRED = 12
+MAX_PAIRED_GENERATORS = 12
 """Products of two are looked at only if there are at most so many generators."""
 
-SHORT = 4
-"""A product of two generators brings its powers along only if they are more than 2^SHORT."""
+MIN_LOG_ORDER = 4
+"""A product of two generators brings its powers along only if they are more than 2^MIN_LOG_ORDER."""
 
-CHUNK = 1_000_000
+PRODUCTS_AT_ONCE = 1_000_000
 """About how many numbers are multiplied by all generators at a time."""
 
 T = TypeVar("T", bound=np.generic)
@@ -88,9 +88,9 @@ def close_matrices(generators: Array, limit: int) -> Array:
     generators = _proper(generators, limit)
     if not len(generators):
         return np.eye(generators.shape[1])[None]
-    words = generators if len(generators) <= PAIRED else generators[:0]
+    words = generators if len(generators) <= MAX_PAIRED_GENERATORS else generators[:0]
     pairs = [g @ h for i, g in enumerate(words) for h in words[i + 1 :]]
-    shortcuts = [powers for word in pairs if len(powers := _binary_powers(word, limit)) > SHORT]
+    shortcuts = [powers for word in pairs if len(powers := _binary_powers(word, limit)) > MIN_LOG_ORDER]
     steps = np.concatenate([*(_binary_powers(word, limit) for word in generators), *shortcuts])
     rough = _grow(steps, limit)
     witness = generic_point(generators.shape[1])
@@ -108,14 +108,14 @@ def _proper(generators: Array, limit: int) -> Array:
     """Drop copies and the identity; refuse a generator that is too near to it for its powers to be told apart."""
     d = generators.shape[1]
     moves = np.abs(generators - np.eye(d)).max(axis=(1, 2), initial=0.0)
-    tiny = (moves > 1e-7) & (moves < 10 * MATCH)
+    tiny = (moves > 1e-7) & (moves < 10 * SAME_ELEMENT)
     if tiny.any():
         raise GroupTooLargeError(
             f"generator {int(tiny.argmax())} moves points by {moves[tiny][0]:.2g} of their size only: the group is "
             f"infinite, or far larger than `limit`={limit}."
         )
     generators = generators[moves > 1e-7]
-    return generators[distinct(generators.reshape(-1, d * d), MATCH)] if len(generators) else generators
+    return generators[distinct(generators.reshape(-1, d * d), SAME_ELEMENT)] if len(generators) else generators
 
 
 def _grow(steps: Array, limit: int) -> Array:
@@ -125,7 +125,7 @@ def _grow(steps: Array, limit: int) -> Array:
         np.eye(d)[None],
         lambda batch: (batch[:, None] @ steps).reshape(-1, d, d),
         lambda batch: batch @ witness,
-        MATCH,
+        SAME_ELEMENT,
         limit,
         "the products of these generators",
     )
@@ -137,7 +137,7 @@ def _binary_powers(word: Array, limit: int) -> Array:
     for most in (min(100, limit), limit):  # orders are small as a rule
         turns = np.arange(1, most + 1)[:, None] * angles
         misses = np.abs(2 * np.sin(turns / 2)).max(axis=1)
-        if misses.min() <= MATCH:
+        if misses.min() <= SAME_ELEMENT:
             break
     else:
         raise GroupTooLargeError(
@@ -145,7 +145,7 @@ def _binary_powers(word: Array, limit: int) -> Array:
             "is the identity, so the group is infinite, or larger than `limit`; check the angles, or pass a "
             "larger `limit`."
         )
-    order = int(np.argmax(misses <= MATCH)) + 1
+    order = int(np.argmax(misses <= SAME_ELEMENT)) + 1
     powers = [word]
     while 2 ** len(powers) < order:
         powers.append(nearest_orthogonal(powers[-1] @ powers[-1]))
@@ -165,7 +165,7 @@ def _close(
     found, frontier = start, start
     while len(frontier):
         before = len(found)
-        for piece in np.array_split(frontier, 1 + len(frontier) * frontier[0].size // CHUNK):
+        for piece in np.array_split(frontier, 1 + len(frontier) * frontier[0].size // PRODUCTS_AT_ONCE):
             candidates = step(piece)
             known = cKDTree(key(found)).query(key(candidates), distance_upper_bound=tolerance)[0] <= tolerance
             candidates = candidates[~known]

@@ -8,14 +8,9 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_dim, identity, shown
 from orbandit.errors import GroupTooLargeError, InputTypeError
 from orbandit.groups.base import Group, listed
-from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation
 from orbandit.groups.blockwise import kron
 from orbandit.groups.enumerated import EnumeratedGroup
-from orbandit.groups.orthogonal import Orthogonal
-from orbandit.groups.product import Product
-from orbandit.groups.signed import SignedPermutation, SignFlips
-from orbandit.groups.symmetric import Symmetric
-from orbandit.groups.trivial import Trivial
+from orbandit.groups.structures import Rearranged, Structure
 
 
 @final
@@ -55,7 +50,7 @@ class Diagonal(Group):
             copies *= group._copies
             group = group._part
         self._part, self._copies = group, copies
-        blocks, self._inner = _moving_together(group, self._copies)
+        blocks, self._inner = group._on_copies(copies)
         places = np.arange(self._inner.dim).reshape(self._copies, blocks, -1)
         self._places = places.transpose(1, 0, 2).ravel()  # inner point = point[places]
         self._back = np.argsort(self._places)
@@ -77,12 +72,23 @@ class Diagonal(Group):
         return self._copies == 1 and self._part.is_reflection
 
     @property
-    def _generator_count(self) -> int:
-        return self._part._generator_count
+    def max_generators(self) -> int:
+        """The part's."""
+        return self._part.max_generators
 
     @property
     def _effort(self) -> int:
         return self._inner._effort
+
+    @property
+    def structure(self) -> Structure:
+        """That of the group which moves all copies together."""
+        return Rearranged(self._inner, self._places)
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """Those of each copy."""
+        return list(np.arange(self.dim).reshape(self._copies, -1))
 
     def _name(self) -> str:
         return f"Diagonal({self._part._name()}, {self._copies})"
@@ -99,6 +105,12 @@ class Diagonal(Group):
 
     def _aligning(self, points: Array, target: Array) -> Array:
         inner = self._inner._aligning(points[:, self._places], target[self._places])
+        return np.asarray(inner[:, self._back][:, :, self._back])
+
+    def _folding_elements(self, points: Array) -> Array:
+        if self._copies == 1:
+            return self._part._folding_elements(points)
+        inner = self._inner._folding_elements(points[:, self._places])
         return np.asarray(inner[:, self._back][:, :, self._back])
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
@@ -119,12 +131,14 @@ class Diagonal(Group):
         return self._inner._normals[:, self._back]
 
     @property
-    def _fold_normals(self) -> Array:
-        return self._inner._fold_normals[:, self._back]
+    def fold_normals(self) -> Array:
+        """Those of the group that moves all copies together."""
+        return self._inner.fold_normals[:, self._back]
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        return self._inner._fold_support[self._back]
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """That of the group that moves all copies together."""
+        return self._inner.fold_support[self._back]
 
     def _normals_about(self, point: Array) -> Array:
         return self._inner._normals_about(point[self._places])[:, self._back]
@@ -135,25 +149,8 @@ def on_copies(matrices: Array, copies: int) -> Array:
     return kron(identity(copies)[None], matrices)
 
 
-def _moving_together(group: Group, copies: int) -> tuple[int, Group]:
-    """Return how many blocks the part moves, and the group that moves them with all their copies."""
-    match group:
-        case Trivial():
-            return 1, Trivial(group.dim * copies)
-        case Symmetric():
-            return group.dim, BlockPermutation(group.dim, copies)
-        case SignedPermutation():
-            return group.dim, SignedBlockPermutation(group.dim, copies)
-        case SignFlips():
-            return group.dim, Product(*[SignedBlockPermutation(1, copies)] * group.dim)
-        case BlockPermutation() | SignedBlockPermutation() | Orthogonal():
-            return group.blocks, type(group)(group.blocks, copies * group.size)
-        case _:
-            return 1, _Copies(group, copies)
-
-
 @final
-class _Copies(EnumeratedGroup):
+class Copies(EnumeratedGroup):
     """The listed elements of a part, acting on every copy."""
 
     def __init__(self, part: Group, copies: int) -> None:
@@ -171,10 +168,11 @@ class _Copies(EnumeratedGroup):
 
     @property
     def order(self) -> int:
+        """The part's order."""
         return len(self._listed)
 
     def _name(self) -> str:
-        return f"_Copies({self._part._name()}, {self._copies})"
+        return f"Copies({self._part._name()}, {self._copies})"
 
     def _generators(self) -> Array:
         return on_copies(self._part.generators, self._copies)

@@ -8,11 +8,11 @@ import numpy as np
 
 from orbandit._checks import Array, identity, shown
 from orbandit.groups.base import Group
-from orbandit.groups.closure import TOLERANCE, check_limit, distinct, generic_point
+from orbandit.groups.closure import SAME_POINT, check_limit, distinct, generic_point
 from orbandit.groups.domain import dirichlet_normals
 from orbandit.groups.ties import Flags, best_image, settled, tolerances
 
-CHUNK = 4_000_000
+IMAGES_AT_ONCE = 4_000_000
 """Most numbers held at once while images of a batch are formed."""
 
 
@@ -60,7 +60,7 @@ class EnumeratedGroup(Group):
     def _base_point(self) -> Array:
         """A sparse point, so that few faces bound the domain: axes are added until all elements move it."""
         axes = identity(self.dim)
-        fixed = np.array([np.abs(self._images(e[None])[0] - e).max(axis=1) <= TOLERANCE for e in axes])
+        fixed = np.array([np.abs(self._images(e[None])[0] - e).max(axis=1) <= SAME_POINT for e in axes])
         point, weight = np.zeros(self.dim), 1.0
         fixing = np.ones(int(self.order), dtype=bool)
         while fixing.sum() > 1:
@@ -85,5 +85,5 @@ class EnumeratedGroup(Group):
         return dirichlet_normals(point, self._images(point[None])[0])
 
     def _chunks(self, rows: int) -> Iterator[slice]:
-        step = max(1, CHUNK // (int(self.order) * self.dim))
+        step = max(1, IMAGES_AT_ONCE // (int(self.order) * self.dim))
         return (slice(start, start + step) for start in range(0, rows, step))

@@ -40,16 +40,16 @@ import numpy as np
 
 from orbandit._checks import Array
 
-ROUNDING = 1e-9
+RELATIVE_ROUNDING = 1e-9
 """Differences below this fraction of the spread of the measurements, or a 1000th of it of their size, are rounding."""
 
-HUGE = 1e75
+LARGEST_VALUE = 1e75
 """Values beyond, in units of the first one, are cut off there, so that products of two squares are finite."""
 
-PRIOR = 0.125
+LEAST_ASYMMETRY = 0.125
 """The mean square of the asymmetry is taken to be at least this share of the variance of D, or bets would end."""
 
-LOCAL = 4.0
+POOLED_FREEDOM = 4.0
 """So many degrees of freedom of the noise of all points are added to those at one point."""
 
 
@@ -92,7 +92,7 @@ class Evidence:
             self.unit = max(abs(here), abs(there)) or 1.0
         pair = (_cut(here / self.unit), _cut(there / self.unit))
         self._low, self._high = min(self._low, *pair), max(self._high, *pair)
-        rounding = ROUNDING * max(self._high - self._low, 1e-3 * max(abs(self._low), abs(self._high)))
+        rounding = RELATIVE_ROUNDING * max(self._high - self._low, 1e-3 * max(abs(self._low), abs(self._high)))
         difference = pair[1] - pair[0]
         if abs(difference) <= rounding:
             difference = 0.0
@@ -123,8 +123,8 @@ class Evidence:
         count, mean, noise = int(self.count[index]), float(self.mean[index]), self.noise
         if noise == 0.0:
             return math.copysign(cap, mean * difference) if mean else 0.0
-        spread = max(self.square(), PRIOR * noise)
-        local = (LOCAL * noise + float(self._scatter[index])) / (LOCAL + count - 1)
+        spread = max(self.square(), LEAST_ASYMMETRY * noise)
+        local = (POOLED_FREEDOM * noise + float(self._scatter[index])) / (POOLED_FREEDOM + count - 1)
         variance = spread * local / (count * spread + local)
         return cap * math.tanh(mean * count * variance / local * difference / (local + variance))
 
@@ -165,7 +165,7 @@ class Evidence:
 
 
 def _cut(value: float) -> float:
-    return min(max(value, -HUGE), HUGE)
+    return min(max(value, -LARGEST_VALUE), LARGEST_VALUE)
 
 
 def _with_sum(logs: Array) -> Array:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, identity, shown
 from orbandit.errors import InputError
-from orbandit.groups.base import LIMIT
+from orbandit.groups.base import MAX_ELEMENTS
 from orbandit.groups.closure import close_matrices, close_permutations, nearest_orthogonal
 from orbandit.groups.enumerated import EnumeratedGroup
 from orbandit.groups.symmetric import as_matrices
@@ -15,7 +15,7 @@ from orbandit.groups.symmetric import as_matrices
 MAX_RING = 10_000
 """Most coordinates of a ring, whose shifts are listed."""
 
-ORTHOGONAL = 1e-8
+MAX_ORTHOGONALITY_ERROR = 1e-8
 """Largest entry of g g^T - 1 that a given generator may have; it is then rounded to an orthogonal matrix."""
 
 
@@ -45,7 +45,7 @@ class Matrix(EnumeratedGroup):
     3
     """
 
-    def __init__(self, generators: npt.ArrayLike, limit: int = LIMIT) -> None:
+    def __init__(self, generators: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> None:
         matrices = as_finite(generators, "generators")
         if matrices.ndim == 2:
             matrices = matrices[None]
@@ -59,10 +59,10 @@ class Matrix(EnumeratedGroup):
         d = matrices.shape[1]
         for i, matrix in enumerate(matrices):
             error = np.abs(matrix @ matrix.T - np.eye(d)).max()
-            if error > ORTHOGONAL:
+            if error > MAX_ORTHOGONALITY_ERROR:
                 raise InputError(
                     f"every generator must be orthogonal, but generator {i} has g g^T off the identity by "
-                    f"{error:.2g} (at most {ORTHOGONAL} is forgiven): {shown(matrix)}. Scale or repair it."
+                    f"{error:.2g} (at most {MAX_ORTHOGONALITY_ERROR} is forgiven): {shown(matrix)}. Scale or repair it."
                 )
         self._closed = close_matrices(nearest_orthogonal(matrices), as_count(limit, "limit"))
         # As elements of the closed group the generators are better than as they were given.
@@ -76,7 +76,8 @@ class Matrix(EnumeratedGroup):
         return len(self._closed)
 
     @property
-    def _generator_count(self) -> int:
+    def max_generators(self) -> int:
+        """As many as were given."""
         return len(self._given)
 
     def _name(self) -> str:
@@ -130,7 +131,7 @@ class Permutation(PermutationGroup):
     (4, array([0.4, 0.1, 0.3, 0.2]))
     """
 
-    def __init__(self, generators: npt.ArrayLike, limit: int = LIMIT) -> None:
+    def __init__(self, generators: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> None:
         given = as_finite(generators, "generators")
         if given.ndim == 1:
             given = given[None]
@@ -150,7 +151,8 @@ class Permutation(PermutationGroup):
         super().__init__(close_permutations(self._given, as_count(limit, "limit")))
 
     @property
-    def _generator_count(self) -> int:
+    def max_generators(self) -> int:
+        """As many as were given."""
         return len(self._given)
 
     def _name(self) -> str:

@@ -16,14 +16,15 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, shown
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
-from orbandit.groups.base import LIMIT, MAX_LISTED, Group, listed
+from orbandit.groups.base import MAX_ELEMENTS, MAX_LISTED, Group, listed
 from orbandit.groups.closure import check_limit, generic_point
 from orbandit.groups.domain import dirichlet_normals, irredundant
-from orbandit.groups.enumerated import CHUNK
+from orbandit.groups.enumerated import IMAGES_AT_ONCE
 from orbandit.groups.generated import Matrix
+from orbandit.groups.structures import Extension, Structure
 from orbandit.groups.ties import Flags, best_image, settled, tolerances
 
-SAME = 1e-9
+SAME_ORBIT = 1e-9
 """Points of unit size at a smaller orbit distance lie on one orbit."""
 
 MAX_COMPARED = 2**27
@@ -80,10 +81,10 @@ class Joint(Group):
         if b.order == float("inf"):
             raise InputError(f"`b` must be finite, but got {shown(b)}; swap the two groups.", field="b", value=b)
         self._a, self._b = a, b
-        if self._generator_count * a.dim**2 > MAX_LISTED:
+        if self.max_generators * a.dim**2 > MAX_LISTED:
             raise GroupTooLargeError(
                 f"the generators of `a` and `b` must have at most {MAX_LISTED:,} entries, but these may be "
-                f"{self._generator_count} matrices of {a.dim} rows; use fewer coordinates or generators."
+                f"{self.max_generators} matrices of {a.dim} rows; use fewer coordinates or generators."
             )
         _check_normalises(a, b)
         try:
@@ -107,12 +108,23 @@ class Joint(Group):
         return self._a.order * len(self._cosets)
 
     @property
-    def _generator_count(self) -> int:
-        return self._a._generator_count + self._b._generator_count
+    def max_generators(self) -> int:
+        """Sum over the two groups."""
+        return self._a.max_generators + self._b.max_generators
 
     @property
     def _effort(self) -> int:
         return len(self._cosets) * self._a._effort
+
+    @property
+    def structure(self) -> Structure:
+        """The cosets of b on the orbits of a."""
+        return Extension(self._a, self._cosets, self._b.generators)
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """Those of the part with fewer units."""
+        return min(self._a.unit_coordinates, self._b.unit_coordinates, key=len)
 
     def _name(self) -> str:
         return f"Joint({self._a._name()}, {self._b._name()})"
@@ -148,7 +160,7 @@ class Joint(Group):
             images[near] = self._a._fold(images[near], slack)
             return best_image(images, scores, tolerance)
 
-        step = max(1, CHUNK // (len(self._cosets) * self.dim))
+        step = max(1, IMAGES_AT_ONCE // (len(self._cosets) * self.dim))
         chunks = np.split(points, range(step, len(points), step))
         return np.concatenate([settled(chunk, once) for chunk in chunks])
 
@@ -187,11 +199,11 @@ class Joint(Group):
             return False
         images = normals @ np.swapaxes(self._b.generators, 1, 2)
         gaps = np.linalg.norm(images[:, :, None] - normals, axis=3)
-        return bool((gaps.min(axis=2, initial=np.inf) <= SAME).all())
+        return bool((gaps.min(axis=2, initial=np.inf) <= SAME_ORBIT).all())
 
     @cached_property
     def _listed(self) -> Matrix | None:
-        return Matrix(self.generators) if self.order <= LIMIT else None
+        return Matrix(self.generators) if self.order <= MAX_ELEMENTS else None
 
     @cached_property
     def _normals(self) -> Array:
@@ -204,20 +216,22 @@ class Joint(Group):
             return self._listed._normals
         raise NoDomainError(
             f"{shown(self)} has no known fundamental domain: its parts' faces do not combine, and its "
-            f"{shown(self.order)} elements are more than {LIMIT}. `fold` gives one representative per orbit, and "
-            "`distance` is exact."
+            f"{shown(self.order)} elements are more than {MAX_ELEMENTS}. `fold` gives one representative per orbit, "
+            "and `distance` is exact."
         )
 
     @property
-    def _fold_normals(self) -> Array:
+    def fold_normals(self) -> Array:
+        """Those of the domain; without one, those of a, which folds last."""
         try:
             return self._normals
         except NoDomainError:
-            return self._a._fold_normals
+            return self._a.fold_normals
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        return self._a._fold_support
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """That of a, which folds last."""
+        return self._a.fold_support
 
 
 def _check_normalises(a: Group, b: Group) -> None:
@@ -225,7 +239,7 @@ def _check_normalises(a: Group, b: Group) -> None:
     x = generic_point(a.dim)
     for j, h in enumerate(b.generators):
         images = (a.generators @ (h.T @ x)) @ h.T
-        outside = a._distance(x[None], images)[0] > SAME * np.linalg.norm(x)
+        outside = a._distance(x[None], images)[0] > SAME_ORBIT * np.linalg.norm(x)
         if outside.any():
             raise InputError(
                 f"`b` must normalise `a`, but generator {j} of {shown(b)} carries generator {int(outside.argmax())} "
@@ -241,14 +255,14 @@ def _cosets(a: Group, elements: Array) -> Array:
     images = elements @ x
     identity = np.linalg.norm(images - x, axis=1).argmin()
     _check_compared(a, len(elements))
-    shared = (a._distance(x[None], images)[0] <= SAME * np.linalg.norm(x)).sum()
+    shared = (a._distance(x[None], images)[0] <= SAME_ORBIT * np.linalg.norm(x)).sum()
     if shared > 1:
         _check_compared(a, len(elements) * len(elements) // int(shared))
     else:
         return np.concatenate([elements[identity][None], np.delete(elements, identity, axis=0)])
     chosen, left = [int(identity)], np.ones(len(elements), dtype=bool)
     while True:
-        left &= a._distance(images[chosen[-1]][None], images)[0] > SAME * np.linalg.norm(x)
+        left &= a._distance(images[chosen[-1]][None], images)[0] > SAME_ORBIT * np.linalg.norm(x)
         if not left.any():
             return elements[chosen]
         chosen.append(int(left.argmax()))
@@ -270,7 +284,7 @@ def _common_fixed_point(a: Group, b: Group) -> Array:
     moves = np.concatenate([a.generators - eye, b.generators - eye]).reshape(-1, a.dim)
     targets = np.concatenate([(a.generators - eye) @ (a.center - b.center), np.zeros((len(b.generators), a.dim))])
     shift = np.linalg.lstsq(moves, targets.ravel(), rcond=None)[0]
-    if np.abs(moves @ shift - targets.ravel()).max(initial=0.0) > SAME * (1 + np.abs(a.center - b.center).max()):
+    if np.abs(moves @ shift - targets.ravel()).max(initial=0.0) > SAME_ORBIT * (1 + np.abs(a.center - b.center).max()):
         raise InputError(
             f"`a` and `b` must share a fixed point, but none is common to centres {shown(a.center)} and "
             f"{shown(b.center)}; give both the same centre with `centered`.",

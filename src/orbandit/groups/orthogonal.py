@@ -14,9 +14,10 @@ import numpy.typing as npt
 from orbandit._checks import Array, safe_scale, shown
 from orbandit.errors import GroupTooLargeError, InputError, NoDomainError
 from orbandit.groups.blockwise import Blockwise
+from orbandit.groups.structures import GramMatrices, Structure
 from orbandit.groups.symmetric import adjacent_swaps
 
-RANK = 1e-12
+LEAST_PIVOT = 1e-12
 """Columns that add less than this fraction of ||M|| to the span of those before hold no pivot."""
 
 
@@ -60,6 +61,11 @@ class Orthogonal(Blockwise):
         """Infinite."""
         return math.inf
 
+    @property
+    def structure(self) -> Structure:
+        """M^T M, which says all of a matrix that no mixing of its rows changes."""
+        return GramMatrices(self._blocks, self._size)
+
     def _generators(self) -> Array:
         # Turns by one radian, no fraction of a full one, of each pair of neighbours, and one mirror: their
         # products come as near to every element as one likes.
@@ -99,7 +105,7 @@ class Orthogonal(Blockwise):
         matrices = self._split(points)
         folded = np.empty_like(matrices)
         size = safe_scale(points)
-        echelon_forms(matrices / size, RANK, 10 * slack / size, folded)
+        echelon_forms(matrices / size, LEAST_PIVOT, 10 * slack / size, folded)
         return size * folded.reshape(points.shape)
 
     def _distance(self, a: Array, b: Array) -> Array:
@@ -121,14 +127,16 @@ class Orthogonal(Blockwise):
         return self._spread(Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :])
 
     @property
-    def _fold_normals(self) -> Array:
+    def fold_normals(self) -> Array:
+        """The pivots of the echelon form, which are not negative."""
         pivots = np.zeros((min(self._blocks, self._size), self._blocks, self._size))
         for i, pivot in enumerate(pivots):
             pivot[i, i] = 1.0
         return pivots.reshape(-1, self.dim)
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """The upper triangle."""
         return np.triu(np.ones((self._blocks, self._size), dtype=bool)).ravel()
 
     @property

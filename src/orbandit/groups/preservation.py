@@ -17,21 +17,21 @@ from orbandit._checks import Array
 from orbandit.groups.closure import nearest_orthogonal
 from orbandit.spaces import Space
 
-TOLERANCE = 1e-9
+RELATIVE_SLACK = 1e-9
 
 
 def preserved(space: Space, generators: Array, center: Array) -> bool:
     """Tell whether every generator, acting about `center`, maps the space onto itself."""
     low, high = space.bounds
-    slack = TOLERANCE * max(space.diameter, float(np.abs([low, high, center]).max()))
-    normals, offsets = space._halfspaces()
+    slack = RELATIVE_SLACK * max(space.diameter, float(np.abs([low, high, center]).max()))
+    normals, offsets = space.halfspaces()
     for g in _with_powers(generators):
         shift = center - g @ center  # g . x = g x + shift
-        if (space._support(normals @ g) + normals @ shift > offsets + slack).any():
+        if (space.support(normals @ g) + normals @ shift > offsets + slack).any():
             return False
         if not all(
-            any(_carries(g, shift, source, target, slack) for source in space._round_parts())
-            for target in space._round_parts()
+            any(_carries(g, shift, source, target, slack) for source in space.ball_constraints())
+            for target in space.ball_constraints()
         ):
             return False
     return True
@@ -62,7 +62,7 @@ def _carries(
     return (
         abs(radius - other_radius) <= slack
         and block.shape[0] == block.shape[1]
-        and np.abs(block @ block.T - np.eye(len(block))).max() <= TOLERANCE
-        and np.abs(np.delete(g[other], np.r_[own], axis=1)).max(initial=0.0) <= TOLERANCE
+        and np.abs(block @ block.T - np.eye(len(block))).max() <= RELATIVE_SLACK
+        and np.abs(np.delete(g[other], np.r_[own], axis=1)).max(initial=0.0) <= RELATIVE_SLACK
         and np.abs(block @ center + shift[other] - other_center).max() <= slack
     )

@@ -11,6 +11,7 @@ from orbandit._checks import Array, check_room, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups.base import Group
 from orbandit.groups.closure import check_limit
+from orbandit.groups.structures import SideBySide, Structure
 
 
 @final
@@ -58,12 +59,24 @@ class Product(Group):
         return all(part.is_reflection for part in self._parts)
 
     @property
-    def _generator_count(self) -> int:
-        return sum(part._generator_count for part in self._parts)
+    def max_generators(self) -> int:
+        """Sum over the parts."""
+        return sum(part.max_generators for part in self._parts)
 
     @property
     def _effort(self) -> int:
         return sum(part._effort for part in self._parts)
+
+    @property
+    def structure(self) -> Structure:
+        """The parts side by side."""
+        return SideBySide(tuple(zip(self._parts, self._slices, strict=True)))
+
+    @property
+    def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
+        """The parts' units."""
+        parts = zip(self._parts, self._slices, strict=True)
+        return [own.start + unit for part, own in parts for unit in part.unit_coordinates]
 
     def _name(self) -> str:
         return f"Product({', '.join(part._name() for part in self._parts)})"
@@ -87,6 +100,12 @@ class Product(Group):
         matrices = np.zeros((len(points), self.dim, self.dim))
         for part, own in zip(self._parts, self._slices, strict=True):
             matrices[:, own, own] = part._aligning(points[:, own], target[own])
+        return matrices
+
+    def _folding_elements(self, points: Array) -> Array:
+        matrices = np.zeros((len(points), self.dim, self.dim))
+        for part, own in zip(self._parts, self._slices, strict=True):
+            matrices[:, own, own] = part._folding_elements(points[:, own])
         return matrices
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
@@ -115,12 +134,14 @@ class Product(Group):
         return self._side_by_side([part._normals for part in self._parts])
 
     @property
-    def _fold_normals(self) -> Array:
-        return self._side_by_side([part._fold_normals for part in self._parts])
+    def fold_normals(self) -> Array:
+        """The parts' normals, each on its own coordinates."""
+        return self._side_by_side([part.fold_normals for part in self._parts])
 
     @property
-    def _fold_support(self) -> npt.NDArray[np.bool_]:
-        return np.concatenate([part._fold_support for part in self._parts])
+    def fold_support(self) -> npt.NDArray[np.bool_]:
+        """The parts', side by side."""
+        return np.concatenate([part.fold_support for part in self._parts])
 
     def _normals_about(self, point: Array) -> Array:
         return self._side_by_side(

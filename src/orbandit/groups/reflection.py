@@ -46,7 +46,7 @@ class ReflectionGroup(Group):
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
         # A Gaussian point is as likely as each of its images, so what folds it is uniform on the group.
-        return self._folding_elements(rng.standard_normal((size, self.dim)))
+        return self._reflections_into_chamber(rng.standard_normal((size, self.dim)))
 
     @property
     def _base_point(self) -> Array:
@@ -58,22 +58,25 @@ class ReflectionGroup(Group):
         return self.simple_roots
 
     def _normals_about(self, point: Array) -> Array:
-        return np.asarray(self.simple_roots @ self._folding_elements(point[None])[0])
+        return np.asarray(self.simple_roots @ self._reflections_into_chamber(point[None])[0])
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
         # Conjugate to the group of the walls that hold the folded point (Humphreys 1990, Theorem 1.12).
-        w = self._folding_elements(point[None])[0]
+        w = self._reflections_into_chamber(point[None])[0]
         on_wall = np.abs(self.simple_roots @ (w @ point)) <= tolerance
         check_limit(_order(self.simple_roots[on_wall], limit), limit, f"the elements that fix {shown(point)}")
         return close_matrices(w.T @ self.generators[on_wall] @ w, limit)
 
     def _aligning(self, points: Array, target: Array) -> Array:
         # Into the chamber, where a point is at the orbit distance from the target's fold, and then as that unfolds.
-        (back,) = self._folding_elements(target[None])
-        return np.asarray(back.T @ self._folding_elements(points))
+        (back,) = self._reflections_into_chamber(target[None])
+        return np.asarray(back.T @ self._reflections_into_chamber(points))
 
     def _folding_elements(self, points: Array) -> Array:
-        """Return for each point an element that carries it into the chamber, (m, dim, dim)."""
+        return self._reflections_into_chamber(points)
+
+    def _reflections_into_chamber(self, points: Array) -> Array:
+        """Return for each point a product of simple reflections that carries it into the chamber, (m, dim, dim)."""
         roots = self.simple_roots
         check_room("the elements that fold the points", len(points), self.dim, self.dim)
         words = np.broadcast_to(np.eye(self.dim), (len(points), self.dim, self.dim)).copy()

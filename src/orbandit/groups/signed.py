@@ -7,8 +7,10 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array, as_dim, identity
+from orbandit.groups.base import Group
+from orbandit.groups.product import Product
 from orbandit.groups.reflection import ReflectionGroup
-from orbandit.groups.symmetric import adjacent_swaps, permutation_matrices, random_permutation_matrices
+from orbandit.groups.symmetric import adjacent_swaps, as_matrices, permutation_matrices, random_permutation_matrices
 
 
 @final
@@ -44,6 +46,14 @@ class SignFlips(ReflectionGroup):
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.abs(points)
+
+    def _on_copies(self, copies: int) -> tuple[int, Group]:
+        from orbandit.groups.blocks import SignedBlockPermutation  # which is made of the group below
+
+        return self.dim, Product(*[SignedBlockPermutation(1, copies)] * self.dim)
+
+    def _folding_elements(self, points: Array) -> Array:
+        return np.asarray(np.where(points < 0, -1.0, 1.0)[:, :, None] * np.eye(self.dim))
 
     def _elements(self) -> Array:
         return sign_matrices(self.dim)
@@ -91,6 +101,15 @@ class SignedPermutation(ReflectionGroup):
         folded = np.abs(points)
         folded.sort(axis=1)
         return folded
+
+    def _on_copies(self, copies: int) -> tuple[int, Group]:
+        from orbandit.groups.blocks import SignedBlockPermutation  # which is made of this group
+
+        return self.dim, SignedBlockPermutation(self.dim, copies)
+
+    def _folding_elements(self, points: Array) -> Array:
+        order = np.argsort(np.abs(points), axis=1, kind="stable")
+        return as_matrices(order) * np.where(points < 0, -1.0, 1.0)[:, None, :]
 
     def _elements(self) -> Array:
         products = sign_matrices(self.dim)[:, None] @ permutation_matrices(self.dim)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_dim, check_room, identity
+from orbandit.groups.base import Group
 from orbandit.groups.reflection import ReflectionGroup
 
 
@@ -51,6 +52,14 @@ class Symmetric(ReflectionGroup):
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return np.sort(points, axis=1)
+
+    def _on_copies(self, copies: int) -> tuple[int, Group]:
+        from orbandit.groups.blocks import BlockPermutation  # which is made of this group
+
+        return self.dim, BlockPermutation(self.dim, copies)
+
+    def _folding_elements(self, points: Array) -> Array:
+        return as_matrices(np.argsort(points, axis=1, kind="stable"))
 
     def _elements(self) -> Array:
         return permutation_matrices(self.dim)

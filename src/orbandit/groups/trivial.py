@@ -5,6 +5,7 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array, as_dim
+from orbandit.groups.base import Group
 from orbandit.groups.reflection import ReflectionGroup
 
 
@@ -40,3 +41,9 @@ class Trivial(ReflectionGroup):
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         return points.copy()
+
+    def _on_copies(self, copies: int) -> tuple[int, Group]:
+        return 1, Trivial(self.dim * copies)
+
+    def _folding_elements(self, points: Array) -> Array:
+        return np.broadcast_to(np.eye(self.dim), (len(points), self.dim, self.dim))

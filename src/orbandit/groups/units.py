@@ -53,7 +53,7 @@ class Units:
 
     def __init__(self, space: Space, group: "Group | None") -> None:
         sizes = class_widths(space, _generators(space, group))
-        self._set(space, sizes, space._in_units(sizes), group and group.centered(group.center / sizes))
+        self._set(space, sizes, space.in_units(sizes), group and group.centered(group.center / sizes))
 
     @classmethod
     def same(cls, space: Space, group: "Group | None") -> Self:
@@ -80,9 +80,9 @@ class Units:
         if self._are_same:
             return points
         left = np.atleast_2d(points * self.sizes)
-        outside = self._given._excess(left) > 0
+        outside = ~np.asarray(self._given.contains(left, tol=0.0))
         if outside.any():
-            left[outside] = self._given._project(left[outside])
+            left[outside] = self._given.project(left[outside])
         return left.reshape(points.shape)
 
 

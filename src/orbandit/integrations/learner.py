@@ -21,6 +21,7 @@ from typing import Any, final
 import numpy as np
 
 from orbandit._checks import Array
+from orbandit._rows import Rows
 from orbandit.agents import Agent
 from orbandit.agents.suited import Maker, learns_slopes, suited
 from orbandit.groups import Group
@@ -70,7 +71,7 @@ class Learner:
         self._maker, self._horizon, self._seed = maker, horizon, seed
         self._scale = Scale()
         self._outcomes: list[Outcome] = []
-        self._places = np.empty((64, dim))  # of all outcomes, with room for more
+        self._places = Rows(np.empty((0, dim)))  # of all outcomes
         self._used: Maker | None = None
         self._agent: Agent
 
@@ -81,9 +82,7 @@ class Learner:
             if outcome.gain is not None and not outcome.is_pruned:
                 renewed |= self._scale.learn(outcome.gain)
         for outcome in outcomes:
-            if len(self._outcomes) == len(self._places):
-                self._places = np.concatenate([self._places, np.empty_like(self._places)])
-            self._places[len(self._outcomes)] = outcome.point
+            self._places.append(outcome.point[None])
             self._outcomes.append(outcome)
         maker = self._maker or self._suited()
         if renewed or maker is not self._used:
@@ -95,7 +94,7 @@ class Learner:
 
     def propose(self, pending: Sequence[Array], unseen: int, rng: np.random.Generator) -> Array:
         """Return a point to try, given the points being tried and the number of those that are not known yet."""
-        tried = self._places[: len(self._outcomes)]
+        tried = self._places.filled
         if not pending and not unseen:
             point: Array = self._agent.ask()
             self._agent.forget(point)  # what is tried is rounded and moved, and told as it was

@@ -7,46 +7,23 @@ All cells of one depth are congruent. The point of a cell is its centre, moved t
 point of the space in the cell is within half a diagonal of it.
 """
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
+from orbandit._kernels.cells import NONE as NONE
+from orbandit._kernels.cells import UNKNOWN as UNKNOWN
+from orbandit._rows import Rows
 from orbandit.groups import Group, Trivial
 from orbandit.meshes.region import Region, cells_meet
 from orbandit.spaces import Box, Space
-
-NONE, UNKNOWN = -1, -2
-"""Instead of a child: there is none, or nobody has looked yet."""
 
 DEEPEST = 62
 """Cells are never cut more often than this."""
 
 Nodes = npt.NDArray[np.int64]
-
-
-@final
-class Rows:
-    """An array that rows are added to, with room to spare."""
-
-    def __init__(self, first: npt.NDArray[Any]) -> None:
-        self._room, self._size = first.copy(), len(first)
-
-    @property
-    def filled(self) -> npt.NDArray[Any]:
-        """The rows so far, a view that is good until rows are added."""
-        return self._room[: self._size]
-
-    def append(self, rows: npt.NDArray[Any]) -> None:
-        """Add rows at the end."""
-        size = self._size + len(rows)
-        if size > len(self._room):
-            grown = np.empty((max(size, 2 * len(self._room)), *self._room.shape[1:]), dtype=self._room.dtype)
-            grown[: self._size] = self.filled
-            self._room = grown
-        self._room[self._size : size] = rows
-        self._size = size
 
 
 @final
@@ -74,7 +51,7 @@ class CellTree:
         self._space, self._group = space, group or Trivial(space.dim)
         region = Region.of(space, self._group)
         self._origin, self._axes = region.origin, region.axes
-        cone = self._group._fold_normals
+        cone = self._group.fold_normals
         self._walls, self._heights = cone @ self._axes.T, cone @ (self._group.center - self._origin)
         # The region's bounds have some room for rounding, which the space's own have not.
         low = np.maximum(region.low, -space.support(-self._axes) - self._axes @ self._origin)
@@ -138,6 +115,13 @@ class CellTree:
         side = int(place[axis] >= self._lows.filled[node, axis] + self._sides[depth + 1, axis])
         half = int(self.children[node, side])
         return half if half >= 0 else int(self.children[node, 1 - side])
+
+    def holds(self, node: int, place: Array) -> bool:
+        """Tell whether the way down to a place in the frame leads through a cell."""
+        at = 0
+        while at >= 0 and at != node and self.children[at, 0] != UNKNOWN:
+            at = self.child(at, place)
+        return at == node
 
     def restore(self, parents: npt.NDArray[np.integer], children: npt.NDArray[np.integer]) -> None:
         """Make the cells of another tree, given by its parents and children, after a check that they are one."""

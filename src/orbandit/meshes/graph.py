@@ -18,7 +18,7 @@ from orbandit.meshes.neighbors import ByFold, Indices, Pointers, search
 if TYPE_CHECKING:
     import networkx
 
-LIMIT = 400_000_000
+MAX_NEIGHBORS = 400_000_000
 """Most neighbours listed in all, 1.6 GB, unless the caller allows more."""
 
 
@@ -53,7 +53,7 @@ class OrbitGraph:
     [[0, 1], [2]]
     """
 
-    def __init__(self, mesh: Mesh, group: Group | None, radius: float, limit: int = LIMIT) -> None:
+    def __init__(self, mesh: Mesh, group: Group | None, radius: float, limit: int = MAX_NEIGHBORS) -> None:
         searcher = search(mesh, group, radius)
         self._mesh, self._group, self._radius = mesh, group, float(radius)
         sample = np.linspace(0, len(mesh) - 1, 2_000 if isinstance(searcher, ByFold) else 64).astype(np.intp)

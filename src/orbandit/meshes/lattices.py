@@ -21,7 +21,7 @@ import numpy as np
 from orbandit._checks import Array
 from orbandit.errors import MeshTooLargeError
 
-ROUNDING = 1e-9
+STEP_ROUNDING = 1e-9
 """Lattice points this fraction of a step beyond a bound are still within it."""
 
 
@@ -62,13 +62,13 @@ def lattice_points(
     lows, highs = (low - anchor) / steps, (high - anchor) / steps
     if t:
         ends = sorted((lows.sum() / (1 + d * t), highs.sum() / (1 + d * t)))
-        S = np.arange(math.ceil(ends[0] - ROUNDING), math.floor(ends[1] + ROUNDING) + 1.0)
+        S = np.arange(math.ceil(ends[0] - STEP_ROUNDING), math.floor(ends[1] + STEP_ROUNDING) + 1.0)
     else:
         S = np.zeros(1)
     last_seen = [int(np.flatnonzero(normal).max(initial=0)) for normal in normals]
     points, sums = np.empty((len(S), 0)), np.zeros(len(S))
     for k in range(d):
-        first, last = np.ceil(lows[k] - t * S - ROUNDING), np.floor(highs[k] - t * S + ROUNDING)
+        first, last = np.ceil(lows[k] - t * S - STEP_ROUNDING), np.floor(highs[k] - t * S + STEP_ROUNDING)
         if t and k == d - 1:  # the sum is promised: one choice, or none
             fits = (S - sums >= first) & (S - sums <= last)
             first, last = S - sums, np.where(fits, S - sums, -np.inf)
@@ -92,13 +92,13 @@ def lattice_points(
 
 def box_cells(sides: Array, delta: float) -> Array:
     """Return into how many equal parts to cut each side so that cells have corners within delta of their centres."""
-    counts = np.maximum(1, np.ceil(sides * math.sqrt(len(sides)) / (2 * delta) - ROUNDING))
+    counts = np.maximum(1, np.ceil(sides * math.sqrt(len(sides)) / (2 * delta) - STEP_ROUNDING))
     for _ in range(len(sides)):  # rounding up, and thin sides, leave room: use it on the longest sides first
         before = counts.copy()
         for i in np.argsort(-sides / counts, kind="stable"):
             room = (2 * delta) ** 2 * (1 + 1e-12) - ((np.delete(sides / counts, i)) ** 2).sum()
             if room > 0:
-                counts[i] = min(counts[i], max(1.0, math.ceil(sides[i] / math.sqrt(room) - ROUNDING)))
+                counts[i] = min(counts[i], max(1.0, math.ceil(sides[i] / math.sqrt(room) - STEP_ROUNDING)))
         if (counts == before).all():
             break
     return counts

@@ -26,7 +26,7 @@ from orbandit.meshes.mesh import Mesh
 BORDER = 1e-9
 """Distances this fraction beyond the radius count as within it."""
 
-FEW = 500
+MAX_SEARCHED_IMAGES = 500
 """Groups of at most this order are searched image by image."""
 
 Indices = npt.NDArray[np.int32]
@@ -77,7 +77,7 @@ def search(mesh: Mesh, group: Group | None, radius: float, share: float = 1.0) -
     reach = share * (as_tolerance(radius, "radius") * (1 + BORDER) + 1e-15)
     if group is None or group.is_reflection:
         return ByFold(mesh, group, reach)
-    if group.order <= FEW:
+    if group.order <= MAX_SEARCHED_IMAGES:
         return ByImages(mesh, group, reach)
     return ByMetric(mesh, group, reach)
 

@@ -28,13 +28,13 @@ from orbandit.meshes.mesh import Mesh
 from orbandit.meshes.region import Region
 from orbandit.spaces import Box, Space
 
-LIMIT = 5_000_000
+MAX_LATTICE_POINTS = 5_000_000
 """Most lattice points looked at for one net."""
 
-SMALL = 20_000
+MAX_ANCHORED_POINTS = 20_000
 """Lattices with so few points near the space are tried about several anchors, and the best is kept."""
 
-HIGH = 8
+MAX_LATTICE_DIM = 8
 """In more dimensions only a grid that the group preserves is tried, if there is one: others are cut at walls that
 most of their points are near to, and take too long."""
 
@@ -104,11 +104,11 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
     symmetry = group or Trivial(space.dim)
     low, high = space.bounds
     middle = symmetry.fold(space.project((low + high) / 2))
-    if min(space._farthest(middle), space.diameter) <= delta:
+    if min(space.farthest_distance(middle), space.diameter) <= delta:
         return Mesh(middle[None], delta, space, group)
     _check_size(space, symmetry, delta)
     best, refusal = _invariant_grid(space, symmetry, delta), None
-    if best is not None and space.intrinsic_dim > HIGH:
+    if best is not None and space.intrinsic_dim > MAX_LATTICE_DIM:
         return Mesh(best, delta, space, group)
     for about, make in _candidates(space, symmetry, delta, lattice):
         if best is not None and about >= len(best):
@@ -128,10 +128,10 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
 def _check_size(space: Space, group: Group, delta: float) -> None:
     """Refuse a mesh that must be too large."""
     least = log_least_size(space, group, delta)
-    if least > math.log(LIMIT):
+    if least > math.log(MAX_LATTICE_POINTS):
         raise MeshTooLargeError(
             f"a mesh of {shown(space)} with delta={delta:.3g} has at least 10^{least / math.log(10):.1f} points, more "
-            f"than the {LIMIT:,} that are attempted; use a larger `delta`, or a larger group."
+            f"than the {MAX_LATTICE_POINTS:,} that are attempted; use a larger `delta`, or a larger group."
         )
 
 
@@ -140,7 +140,7 @@ def log_least_size(space: Space, group: Group, delta: float) -> float:
 
     Minus infinity if the volume of the folds is not known.
     """
-    if not group._fold_support.all() or not 0 < space.volume < math.inf:
+    if not group.fold_support.all() or not 0 < space.volume < math.inf:
         return -math.inf
     d = space.intrinsic_dim
     ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(delta)
@@ -173,8 +173,8 @@ def _grid(space: Box, group: Group, delta: float) -> Iterator[Array]:
     """Yield the grid whose cells fill a box."""
     low, high = space.bounds
     steps = (high - low) / box_cells(high - low, delta)
-    walls, levels = group._fold_normals, group._fold_normals @ group.center - (1 + 1e-9) * delta
-    yield lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT)
+    walls, levels = group.fold_normals, group.fold_normals @ group.center - (1 + 1e-9) * delta
+    yield lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, MAX_LATTICE_POINTS)
 
 
 def _invariant_grid(space: Space, group: Group, delta: float) -> Array | None:
@@ -184,7 +184,7 @@ def _invariant_grid(space: Space, group: Group, delta: float) -> Array | None:
     needs to be pulled or thinned. The generators must permute coordinates, up to signs.
     """
     moves = np.abs(np.concatenate([group.generators, np.eye(space.dim)[None]]))
-    if group.order == 1 and space.dim <= HIGH:  # the grid that is tried anyway
+    if group.order == 1 and space.dim <= MAX_LATTICE_DIM:  # the grid that is tried anyway
         return None
     if not isinstance(space, Box) or not np.isclose(moves, moves.round(), atol=1e-9).all():
         return None
@@ -193,10 +193,10 @@ def _invariant_grid(space: Space, group: Group, delta: float) -> Array | None:
     for _ in range(space.dim):  # equal along the orbits of coordinates
         cells = np.maximum(cells, (moves.round() * cells).max(axis=(0, 2)))
     steps = (high - low) / cells
-    walls = group._fold_normals
+    walls = group.fold_normals
     levels = walls @ group.center - 1e-9 * steps.max()
     try:
-        folds = group.fold(lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, LIMIT))
+        folds = group.fold(lattice_points(steps, 0.0, low + steps / 2, low, high, walls, levels, MAX_LATTICE_POINTS))
     except MeshTooLargeError:
         return None
     _, first = np.unique(((folds - low) / steps).round(3), axis=0, return_index=True)
@@ -207,18 +207,18 @@ def _centred(space: Box, group: Group, delta: float) -> Iterator[Array]:
     """Yield the centred lattices that fit a box of two or three dimensions."""
     low, high = space.bounds
     for points in centred_lattices(low, high, delta):
-        heights: Array = (points - group.center) @ group._fold_normals.T
+        heights: Array = (points - group.center) @ group.fold_normals.T
         yield points[(heights >= -(1 + 1e-9) * delta).all(axis=1)]
 
 
 def _lattice(space: Space, group: Group, delta: float, kind: str) -> Iterator[Array]:
     """Yield a lattice about the middle, and the thin one about a few other points too if it is small."""
     region, middle = Region.of(space, group), _middle(space, group)
-    seeds = region.near_lattice(delta, kind, middle, LIMIT)
+    seeds = region.near_lattice(delta, kind, middle, MAX_LATTICE_POINTS)
     yield seeds
-    if kind == "A*" and len(seeds) <= SMALL:
+    if kind == "A*" and len(seeds) <= MAX_ANCHORED_POINTS:
         for shift in delta * np.random.default_rng(0).uniform(-1, 1, (5, space.dim)):
-            yield region.near_lattice(delta, kind, middle + shift, LIMIT)
+            yield region.near_lattice(delta, kind, middle + shift, MAX_LATTICE_POINTS)
 
 
 def _middle(space: Space, group: Group) -> Array:
@@ -263,7 +263,7 @@ def _onto_folds(group: Group, points: Array) -> Array:
     from orbandit._kernels.cones import onto_cone
 
     moved = np.empty_like(points)
-    onto_cone(points - group.center, group._fold_normals, moved)
+    onto_cone(points - group.center, group.fold_normals, moved)
     return moved + group.center
 
 

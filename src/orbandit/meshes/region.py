@@ -12,7 +12,7 @@ from orbandit.groups import Group
 from orbandit.meshes.lattices import covering_scale, lattice_points
 from orbandit.spaces import Space
 
-CELL = 1e-9
+TOUCHING = 1e-9
 """Cells that come this near to the space, as a fraction of its diameter, are kept."""
 
 
@@ -36,12 +36,12 @@ class Region:
     @lru_cache(maxsize=16)  # a mesh as fine as can be afforded takes many nets of one space, and so do epochs
     def of(space: Space, group: Group) -> "Region":
         """Return the region of a space that the group preserves."""
-        origin, axes = space._frame()
-        if not group._fold_support.all() and len(axes) == space.dim:
-            origin, axes = group.center, np.eye(space.dim)[group._fold_support]
+        origin, axes = space.frame()
+        if not group.fold_support.all() and len(axes) == space.dim:
+            origin, axes = group.center, np.eye(space.dim)[group.fold_support]
         # The space's half-spaces n x <= b and the cone's n (x - center) >= 0, in the frame.
-        normals, offsets = space._halfspaces()
-        cone = group._fold_normals
+        normals, offsets = space.halfspaces()
+        cone = group.fold_normals
         inward = np.vstack([-normals, cone])
         levels = np.concatenate([-offsets, cone @ group.center]) - inward @ origin
         walls = inward @ axes.T
@@ -98,7 +98,7 @@ def cells_meet(space: Space, origin: Array, axes: Array, lows: Array, sides: Arr
         inside = (points - origin) @ axes.T
         nearest = np.clip(inside, lows[rows], lows[rows] + sides[rows])
         gaps = nearest - inside
-        apart = np.linalg.norm(gaps, axis=1) > CELL * space.diameter
+        apart = np.linalg.norm(gaps, axis=1) > TOUCHING * space.diameter
         # <gap, .> separates if its least value on the cell is above its largest on the space.
         directions = gaps @ axes
         least = np.where(gaps > 0, gaps * lows[rows], gaps * (lows[rows] + sides[rows])).sum(axis=1)

@@ -28,7 +28,7 @@ from orbandit.meshes.neighbors import BORDER, Indices
 from orbandit.meshes.region import cells_meet
 from orbandit.spaces import Space
 
-LIMIT = 5_000_000
+MAX_LEVEL_CELLS = 5_000_000
 """Most cells kept on one level, unless the caller says otherwise."""
 
 
@@ -56,12 +56,12 @@ class CoveringTree:
     True
     """
 
-    def __init__(self, space: Space, delta: float, limit: int = LIMIT) -> None:
+    def __init__(self, space: Space, delta: float, limit: int = MAX_LEVEL_CELLS) -> None:
         if not isinstance(space, Space):
             raise InputTypeError(f"`space` must be one of ob.spaces, but got {shown(space)}.")
         delta = as_positive(delta, "delta")
         self._space, self._limit = space, as_count(limit, "limit")
-        self._origin, self._axes = space._frame()
+        self._origin, self._axes = space.frame()
         self._high = space.support(self._axes) - self._axes @ self._origin
         self._low = -space.support(-self._axes) - self._axes @ self._origin
         self._cuts = _cuts(self._high - self._low, delta)
@@ -104,7 +104,7 @@ class CoveringTree:
         return np.intp(leaves[0]) if single else leaves
 
     def _check_inside(self, points: Array) -> None:
-        inside = np.asarray(self._space.contains(points, tol=self._space._tolerance))
+        inside = np.asarray(self._space.contains(points, tol=self._space.tolerance))
         if not inside.all():
             outside = points[np.flatnonzero(~inside)[0]]
             raise InputError(f"`points` must lie in {shown(self._space)}, but got {shown(outside)}; use `project`.")

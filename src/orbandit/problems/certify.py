@@ -64,16 +64,16 @@ class BumpSum:
         """Return f, its gradient and its Hessian at each point."""
         count, dim = points.shape
         values, gradients, hessians = np.empty(count), np.empty((count, dim)), np.empty((count, dim, dim))
-        room, sides, blocks = matern.room(dim), np.zeros(dim), len(self.bumps.places)
+        room, sides, blocks = matern.expansion_room(dim), np.zeros(dim), len(self.bumps.places)
         for i, point in enumerate(points * self.scale):
-            matern.expand(point, sides, self.bumps, 0, blocks, SLOPES, room)
+            matern.add_expansion(point, sides, self.bumps, 0, blocks, SLOPES, room)
             values[i], gradients[i] = room.totals[0], room.vectors[0] * (-self.scale / 3)
             hessians[i] = (8 * room.matrices[0] - np.eye(dim) * room.totals[1] / 3) * self.scale**2
         return values, gradients, hessians
 
     def jolt(self, point: Array, radius: float) -> float:
         """Return a bound of the norm of the third derivative within a radius of a point."""
-        return matern.jolt(point * self.scale, radius * self.scale, self.bumps) * self.scale**3
+        return matern.third_derivative_bound(point * self.scale, radius * self.scale, self.bumps) * self.scale**3
 
 
 class Summit(NamedTuple):
@@ -110,7 +110,7 @@ class Certificate:
 
 def ascend(function: BumpSum, space: Space, starts: Array, sign: float = 1.0) -> tuple[Array, float]:
     """Climb sign * f from the best of some starts, by steps along the gradient and by Newton's; return the highest."""
-    points = space._project(starts)
+    points = space.project(starts)
     points = points[np.argsort(-sign * function(points))[:CLIMBS]]
     values, gradients, hessians = (sign * part for part in function.derivatives(points))
     along = 0.1 * space.diameter / np.maximum(np.linalg.norm(gradients, axis=1), 1e-300)
@@ -122,7 +122,7 @@ def ascend(function: BumpSum, space: Space, starts: Array, sign: float = 1.0) ->
         bends = np.maximum(np.abs(bends), 1e-6 * np.abs(bends).max(axis=1, keepdims=True) + 1e-300)
         newton = np.einsum("nij,nj->ni", axes, np.einsum("nij,ni->nj", axes, gradients) / bends)
         moves = steps[:, :, None] * np.stack([gradients, newton])
-        proposals = space._project((points + moves).reshape(-1, space.dim))
+        proposals = space.project((points + moves).reshape(-1, space.dim))
         found = function(proposals).reshape(2, -1) * sign
         better, which = np.greater(found, values), found.argmax(axis=0)
         steps = np.where(better, 1.5, 0.3) * steps
@@ -145,7 +145,7 @@ def summit(function: BumpSum, space: Space, point: Array, sign: float) -> Summit
     bend = np.linalg.eigvalsh(hessian[0])[-1]
     for radius in space.diameter * 2.0 ** -np.arange(0.0, 16.0, 0.5):
         if bend + radius * function.jolt(point, radius) <= 0:
-            rise = float(space._support(gradient)[0] - gradient[0] @ point)
+            rise = float(space.support(gradient)[0] - gradient[0] @ point)
             return Summit(point, float(value), float(radius), float(value) + max(rise, 0.0))
     return Summit(point, float(value), 0.0, float(value))
 
@@ -208,7 +208,7 @@ class _Proof:
         behind = matern.Bumps(np.pad(bumps.places, (*room, (0, 0))), np.pad(bumps.weights, room))
         region = _region(space, domain, function.scale)
         tops = np.array([self._top(top) for top in self.summits])
-        self.task = bounding.Task(behind, region, tops, reached, matern.room(space.dim))
+        self.task = bounding.Task(behind, region, tops, reached, matern.expansion_room(space.dim))
         heights = bumps.weights
         # A bump is at most 1 high, and 0.28 steep: at z (1 + z) exp(-z) / 3 for the golden ratio z.
         self.bounds = [
@@ -246,9 +246,9 @@ class _Proof:
             ceilings = np.where(asked, reached + way, np.inf)
             still = (bounds > ceilings).any(axis=1)
             closed.append((boxes[~still], bounds[~still]))
-            stack = bounding.stacked(boxes[still], bounds[still], self.blocks)
+            stack = bounding.box_stack(boxes[still], bounds[still], self.blocks)
             parts, limits = np.empty((LEAVES, 2, dim)), np.empty((LEAVES, 3))
-            outcome, size, count, more = bounding.refine(
+            outcome, size, count, more = bounding.bound_by_halving(
                 self.task, stack, int(still.sum()), purpose, ceilings, DROPPED * way, budget - work, parts, limits
             )
             work += more
@@ -275,16 +275,16 @@ def _region(space: Space, domain: Domain | None, scale: float) -> bounding.Regio
 
     The boxes of a grid that the walls pass between touch the domain from outside. They are not needed.
     """
-    normals, offsets = space._halfspaces()
+    normals, offsets = space.halfspaces()
     walls = len(normals)
-    offsets = offsets + space._tolerance * np.linalg.norm(normals, axis=1)
+    offsets = offsets + space.tolerance * np.linalg.norm(normals, axis=1)
     if domain is not None:
         size = np.abs(space.bounds).max()
         normals = np.concatenate([normals, -domain.normals])
         offsets = np.concatenate([offsets, -domain.normals @ domain.center - 1e-12 * size])
-    parts = space._round_parts()
+    parts = space.ball_constraints()
     rounds, ranges = np.zeros((len(parts), space.dim + 1)), np.zeros((len(parts), 2), dtype=np.int64)
     for i, (part, center, radius) in enumerate(parts):
-        rounds[i, part], rounds[i, -1] = center * scale, (radius + space._tolerance) * scale
+        rounds[i, part], rounds[i, -1] = center * scale, (radius + space.tolerance) * scale
         ranges[i] = part.start, part.stop
     return bounding.Region(np.ascontiguousarray(normals), offsets * scale, np.array([walls]), rounds, ranges)

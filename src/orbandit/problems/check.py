@@ -145,7 +145,7 @@ def _steepest(
     # A difference of two means is rounded to this.
     rounding = 8 * float(np.finfo(float).eps) * max(np.abs(problem.reward_range).max(), np.abs(means).max())
     slopes = [_slopes(seen, sample, means, rng.permutation(sample), rounding)]
-    axes = space._frame()[1]
+    axes = space.frame()[1]
     for scale in (1e-1, 1e-2, 1e-3, 1e-4):
         moves = rng.standard_normal((len(sample), len(axes))) @ axes
         moves *= scale * space.diameter / np.linalg.norm(moves, axis=1, keepdims=True)
@@ -187,7 +187,7 @@ def _look_for_optimum(
 def _look_at_optimizer(problem: Problem, troubles: list[str]) -> None:
     """See that the optimum lies in the space, and not where an agent begins or a group fixes everything."""
     space, group, point = problem.space, problem.group, problem.optimizer
-    if not space.contains(point, tol=space._tolerance):
+    if not space.contains(point, tol=space.tolerance):
         troubles.append(f"optimizer {shown(point)} outside {shown(space)}")
     middle = np.mean(space.bounds, axis=0)
     if np.linalg.norm(point - space.project(middle)) <= 1e-3 * space.diameter:

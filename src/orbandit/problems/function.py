@@ -64,7 +64,7 @@ class Function(Problem):
         super().__init__(space, group, lipschitz, noise)
         self._function = function
         self._optimizer = frozen(as_point(optimizer, space.dim, "optimizer"))
-        if not space.contains(self._optimizer, tol=space._tolerance):
+        if not space.contains(self._optimizer, tol=space.tolerance):
             raise InputError(
                 f"`optimizer` must lie in {shown(space)}, but got {shown(self._optimizer)}.",
                 field="optimizer",

@@ -48,7 +48,7 @@ class Landscape(Problem):
             )
         draw = as_seed(seed)
         self._peak = frozen(well_moved_point(space, group, draw) if peak is None else as_point(peak, space.dim, "peak"))
-        if not space.contains(self._peak, tol=space._tolerance):
+        if not space.contains(self._peak, tol=space.tolerance):
             raise InputError(
                 f"`peak` must lie in {shown(space)}, but got {shown(self._peak)}.", field="peak", value=peak
             )

@@ -108,8 +108,8 @@ def depths(space: Space, group: Group | None) -> Values:
 
     Distances are within the space's own flat, so that a simplex has an inside too.
     """
-    axes = space._frame()[1]
-    normals, offsets = space._halfspaces()
+    axes = space.frame()[1]
+    normals, offsets = space.halfspaces()
     walls, heights = [-normals], [offsets]
     if group is not None:
         domain = group.domain()
@@ -119,7 +119,7 @@ def depths(space: Space, group: Group | None) -> Values:
     slopes = np.linalg.norm(inward @ axes.T, axis=1)
     keep = slopes > 1e-9  # the others hold everywhere on the flat
     inward, level = inward[keep] / slopes[keep, None], level[keep] / slopes[keep]
-    rounds = space._round_parts()
+    rounds = space.ball_constraints()
 
     def depth(points: Array) -> Array:
         flat = [points @ inward.T + level] if len(inward) else []

@@ -35,7 +35,7 @@ def climb(
     values: Values, space: Space, starts: Array, rng: np.random.Generator, rounds: int = ROUNDS
 ) -> tuple[Array, Array]:
     """Return where climbers from the starts end, (k, dim), and their values, (k,)."""
-    axes = space._frame()[1]
+    axes = space.frame()[1]
     points, best = starts.copy(), np.asarray(values(starts))
     steps = np.full(len(points), 0.1 * space.diameter)
     for _ in range(rounds):
@@ -45,7 +45,7 @@ def climb(
         lengths = steps[:, None] * 2.0 ** rng.uniform(-3, 1, (len(points), PROPOSALS))
         moves = rng.standard_normal((len(points), PROPOSALS, len(axes))) @ axes
         moves *= (lengths / np.linalg.norm(moves, axis=2))[..., None]
-        proposals = space._project((points[:, None] + moves).reshape(-1, space.dim))
+        proposals = space.project((points[:, None] + moves).reshape(-1, space.dim))
         found = np.asarray(values(proposals)).reshape(len(points), PROPOSALS)
         which = found.argmax(axis=1)
         rows = np.arange(len(points))
@@ -73,7 +73,7 @@ def steepness(values: Values, space: Space) -> Values:
 
     The slope is that between two points, so that kinks, where a gradient is none, do not exaggerate it.
     """
-    axes = space._frame()[1]
+    axes = space.frame()[1]
     h = STEP * space.diameter
 
     def rises(points: Array, directions: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_positive, frozen, unknown_name
-from orbandit._kernels.wakes import DIAMETER, farm_power, farm_slopes, nearest_pairs
+from orbandit._kernels.wakes import DIAMETER, farm_gradients, farm_power, nearest_pairs
 from orbandit.errors import InputError
 from orbandit.groups import BlockPermutation, Diagonal, Dihedral, Group, Joint
 from orbandit.problems.noise import Noise
@@ -168,7 +168,7 @@ class WindFarm(SearchedProblem):
     def _power_slopes(self, points: Array) -> Array:
         """Return the gradient of the power of each layout, (n, dim)."""
         slopes = np.empty((len(points), self._turbines, 2))
-        farm_slopes(self._layouts(points), self._winds, self._frequencies, slopes)
+        farm_gradients(self._layouts(points), self._winds, self._frequencies, slopes)
         return slopes.reshape(points.shape)
 
     def _slopes(self, points: Array) -> Array:

@@ -110,7 +110,7 @@ def scene_of(problem: Problem) -> PlanarScene | SolidScene | None:
 
 
 def _planar(problem: Problem) -> PlanarScene:
-    plane = Plane(*problem.space._frame())
+    plane = Plane(*problem.space.frame())
     outline = plane.lay(extremes(problem.space, flat_directions() @ plane.axes))
     low, high = outline.min(axis=0), outline.max(axis=0)
     x, y = (np.linspace(a, b, GRID) for a, b in zip(low, high, strict=True))

@@ -108,14 +108,17 @@ class Ball(Space):
         heights: Array = directions @ self._center + self._radius * norms(directions)
         return heights
 
-    def _farthest(self, point: Array) -> float:
+    def farthest_distance(self, point: Array) -> float:
+        """Return the distance to the centre, and the radius."""
         return float(norms(point - self._center)) + self._radius
 
-    def _halfspaces(self) -> tuple[Array, Array]:
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return none, or the two ends of an interval."""
         if self.dim == 1:  # an interval is a polytope, and may be swapped with the side of a box
             sides = np.array([[1.0], [-1.0]])
             return sides, self._support(sides)
         return np.empty((0, self.dim)), np.empty(0)
 
-    def _round_parts(self) -> list[tuple[slice, Array, float]]:
+    def ball_constraints(self) -> list[tuple[slice, Array, float]]:
+        """Return the ball itself, unless it is an interval."""
         return [] if self.dim == 1 else [(slice(0, self.dim), self._center, self._radius)]

@@ -37,8 +37,8 @@ class Space(Recipe, ABC):
     """A compact convex set of points.
 
     A batch of points has shape (m, dim); a single point (dim,) is accepted wherever a batch is, and then
-    the answer drops the batch axis. The private hooks are the protocol between this package's layers: groups and
-    meshes ask for half-spaces, round parts and the frame, and a new space must answer.
+    the answer drops the batch axis. A new space answers what groups, meshes and problems ask of it (`halfspaces`,
+    `ball_constraints`, `frame`, `farthest_distance`), and has the private hooks of the checked methods.
     """
 
     def __pow__(self, copies: int) -> "Product":
@@ -110,8 +110,11 @@ class Space(Recipe, ABC):
         return self._in_units(given)
 
     @property
-    def _tolerance(self) -> float:
-        """How far outside points still pass for points of the set: 1e-9 of its size, and rounding of coordinates."""
+    def tolerance(self) -> float:
+        """How far outside points still pass for points of the set: 1e-9 of its size, and rounding of coordinates.
+
+        What agents and problems pass to `contains` wherever points come from a user or from a file.
+        """
         return 1e-9 * self.diameter + 4 * float(np.spacing(np.abs(self.bounds).max()))
 
     def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> BoolArray | np.bool_:
@@ -145,6 +148,28 @@ class Space(Recipe, ABC):
         heights = self._support(batch)
         return heights[0] if single else heights
 
+    @abstractmethod
+    def farthest_distance(self, point: Array) -> float:
+        """Return the largest distance of a point of the set from a (dim,) point; a net of one point needs no more."""
+
+    @abstractmethod
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return (normals, offsets): the set is {x : normals @ x <= offsets}, cut with `ball_constraints`.
+
+        Meshes, certificates of optima and `Group.preserves` are worked out from these two.
+        """
+
+    def ball_constraints(self) -> list[tuple[slice, Array, float]]:
+        """Return the constraints ||x[part] - center|| <= radius that are no half-spaces, as (part, center, radius)."""
+        return []
+
+    def frame(self) -> tuple[Array, Array]:
+        """Return (origin, axes): orthonormal rows (intrinsic_dim, dim) that span the set's affine hull from the origin.
+
+        Meshes and searches walk along them, and so never leave a flat set.
+        """
+        return np.zeros(self.dim), identity(self.dim)
+
     def _in_units(self, units: Array) -> "Space":
         """Return the set with coordinates divided by units that fit `unit_classes`."""
         from orbandit.spaces.scaled import Scaled  # which is a space itself
@@ -163,19 +188,3 @@ class Space(Recipe, ABC):
 
     @abstractmethod
     def _support(self, directions: Array) -> Array: ...
-
-    @abstractmethod
-    def _farthest(self, point: Array) -> float:
-        """Return the largest distance of a point of the set to the given one."""
-
-    @abstractmethod
-    def _halfspaces(self) -> tuple[Array, Array]:
-        """Return (normals, offsets) with the set = {x : normals @ x <= offsets} cut with `_round_parts`."""
-
-    def _frame(self) -> tuple[Array, Array]:
-        """Return (origin, axes): orthonormal rows that span the set's affine hull from the origin."""
-        return np.zeros(self.dim), identity(self.dim)
-
-    def _round_parts(self) -> list[tuple[slice, Array, float]]:
-        """Return the constraints ||x[part] - center|| <= radius in two dimensions or more."""
-        return []

@@ -105,9 +105,11 @@ class Box(Space):
         heights: Array = np.maximum(directions * self._low, directions * self._high).sum(axis=1)
         return heights
 
-    def _farthest(self, point: Array) -> float:
+    def farthest_distance(self, point: Array) -> float:
+        """Return the distance to the farthest corner."""
         return float(norms(np.maximum(point - self._low, self._high - point)))
 
-    def _halfspaces(self) -> tuple[Array, Array]:
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return the upper bounds, then the lower ones."""
         eye = identity(self.dim)
         return np.vstack([eye, -eye]), np.concatenate([self._high, -self._low])

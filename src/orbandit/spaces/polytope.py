@@ -21,7 +21,7 @@ FLAT = 1e-9
 MAX_FACETS = 100_000
 """Most facets of a polytope in four dimensions or more, as simplices."""
 
-CHUNK = 2**22
+HEIGHTS_AT_ONCE = 2**22
 """About how many numbers are held at once while points are compared with facets or corners."""
 
 
@@ -136,7 +136,7 @@ class Polytope(Space):
         made._normals, made._offsets = self._normals * units / sizes[:, None], self._offsets / sizes
         made._vertices, made._middle = frozen(self._vertices / units), self._middle / units
         made._facets = self._facets / units
-        made._recipe = ((made._vertices,), {})
+        made.recipe = ((made._vertices,), {})
         return made
 
     def _excess(self, points: Array) -> Array:
@@ -169,13 +169,15 @@ class Polytope(Space):
 
     def _few(self, rows: Array) -> list[Array]:
         """Return rows a few at a time, so that all facets or corners may be compared with them."""
-        step = max(1, CHUNK // max(len(self._normals), len(self._vertices)))
+        step = max(1, HEIGHTS_AT_ONCE // max(len(self._normals), len(self._vertices)))
         return np.split(rows, range(step, len(rows), step))
 
-    def _farthest(self, point: Array) -> float:
+    def farthest_distance(self, point: Array) -> float:
+        """Return the distance to the farthest vertex."""
         return float(norms(self._vertices - point).max())
 
-    def _halfspaces(self) -> tuple[Array, Array]:
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return the facets."""
         return self._normals, self._offsets + self._normals @ self._middle
 
 

@@ -107,34 +107,38 @@ class Product(Space):
         heights = [part._support(directions[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
         return np.asarray(np.sum(heights, axis=0))
 
-    def _farthest(self, point: Array) -> float:
+    def farthest_distance(self, point: Array) -> float:
+        """Return the root of the sum of the squares of the parts' distances."""
         parts = zip(self._parts, self._slices, strict=True)
-        return math.hypot(*(part._farthest(point[own]) for part, own in parts))
+        return math.hypot(*(part.farthest_distance(point[own]) for part, own in parts))
 
-    def _halfspaces(self) -> tuple[Array, Array]:
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return the parts' half-spaces, each on its own coordinates."""
         check_room("the half-spaces of the product", 2 * self.dim, self.dim)
         normals, offsets = [], []
         for part, own in zip(self._parts, self._slices, strict=True):
-            part_normals, part_offsets = part._halfspaces()
+            part_normals, part_offsets = part.halfspaces()
             rows = np.zeros((len(part_normals), self.dim))
             rows[:, own] = part_normals
             normals.append(rows)
             offsets.append(part_offsets)
         return np.vstack(normals), np.concatenate(offsets)
 
-    def _frame(self) -> tuple[Array, Array]:
+    def frame(self) -> tuple[Array, Array]:
+        """Return the parts' frames side by side."""
         check_room("the axes of the product", self.dim, self.dim)
         origin, axes = np.empty(self.dim), np.zeros((self.intrinsic_dim, self.dim))
         row = 0
         for part, own in zip(self._parts, self._slices, strict=True):
-            origin[own], part_axes = part._frame()
+            origin[own], part_axes = part.frame()
             axes[row : row + len(part_axes), own] = part_axes
             row += len(part_axes)
         return origin, axes
 
-    def _round_parts(self) -> list[tuple[slice, Array, float]]:
+    def ball_constraints(self) -> list[tuple[slice, Array, float]]:
+        """Return the parts' constraints, each on its own coordinates."""
         return [
             (slice(own.start + inner.start, own.start + inner.stop), center, radius)
             for part, own in zip(self._parts, self._slices, strict=True)
-            for inner, center, radius in part._round_parts()
+            for inner, center, radius in part.ball_constraints()
         ]

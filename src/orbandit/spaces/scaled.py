@@ -65,16 +65,21 @@ class Scaled(Space):
     def _support(self, directions: Array) -> Array:
         return self._space._support(directions) / self._unit
 
-    def _farthest(self, point: Array) -> float:
-        return self._space._farthest(point * self._unit) / self._unit
+    def farthest_distance(self, point: Array) -> float:
+        """Return the space's, divided by the unit."""
+        return self._space.farthest_distance(point * self._unit) / self._unit
 
-    def _halfspaces(self) -> tuple[Array, Array]:
-        normals, offsets = self._space._halfspaces()
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return the space's, offsets divided by the unit."""
+        normals, offsets = self._space.halfspaces()
         return normals, offsets / self._unit
 
-    def _frame(self) -> tuple[Array, Array]:
-        origin, axes = self._space._frame()
+    def frame(self) -> tuple[Array, Array]:
+        """Return the space's, the origin divided by the unit."""
+        origin, axes = self._space.frame()
         return origin / self._unit, axes
 
-    def _round_parts(self) -> list[tuple[slice, Array, float]]:
-        return [(part, center / self._unit, radius / self._unit) for part, center, radius in self._space._round_parts()]
+    def ball_constraints(self) -> list[tuple[slice, Array, float]]:
+        """Return the space's, divided by the unit."""
+        constraints = self._space.ball_constraints()
+        return [(part, center / self._unit, radius / self._unit) for part, center, radius in constraints]

@@ -105,17 +105,20 @@ class Simplex(Space):
         heights: Array = self._total * directions.max(axis=1)
         return heights
 
-    def _farthest(self, point: Array) -> float:
+    def farthest_distance(self, point: Array) -> float:
+        """Return the distance to the farthest vertex."""
         return float(norms(self._total * identity(self._dim) - point).max())
 
-    def _frame(self) -> tuple[Array, Array]:
-        # Helmert's axes: the k-th compares the mean of the first k coordinates with the next one.
+    def frame(self) -> tuple[Array, Array]:
+        """Return the middle and Helmert's axes."""
+        # The k-th compares the mean of the first k coordinates with the next one.
         check_room("the axes of the simplex", self._dim, self._dim)
         axes = np.tri(self._dim - 1, self._dim, 0)
         axes[np.arange(self._dim - 1), np.arange(1, self._dim)] = -np.arange(1, self._dim)
         return np.full(self._dim, self._total / self._dim), unit_rows(axes)
 
-    def _halfspaces(self) -> tuple[Array, Array]:
+    def halfspaces(self) -> tuple[Array, Array]:
+        """Return x >= 0, and the sum from both sides."""
         flat = np.full((1, self._dim), 1 / math.sqrt(self._dim))
         normals = np.vstack([-identity(self._dim), flat, -flat])
         offsets = self._total * normals[-2:].sum(axis=1) / self._dim

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, shown
-from orbandit.agents.scales import order_delta
+from orbandit.agents.mesh_rule import order_delta
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Trivial
 from orbandit.meshes import Mesh, OrbitGraph, quotient_net
@@ -189,7 +189,7 @@ def _checked(problem: Problem, mesh: Mesh, horizon: int) -> tuple[Array, float, 
         raise InputTypeError(f"a problem and a mesh are needed, but got {shown(problem)} and {shown(mesh)}.")
     n = as_count(horizon, "horizon", minimum=2)
     space = problem.space
-    if mesh.dim != space.dim or not np.all(space.contains(mesh.points, tol=space._tolerance)):
+    if mesh.dim != space.dim or not np.all(space.contains(mesh.points, tol=space.tolerance)):
         raise InputError(f"`mesh` must have points of {shown(space)}, but {shown(mesh)} has others.")
     width = float(np.ptp(problem.reward_range))
     gaps = np.maximum(problem.optimum - np.asarray(problem.mean(mesh.points)), 0.0) / width

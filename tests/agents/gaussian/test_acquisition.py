@@ -8,11 +8,11 @@ import pytest
 import orbandit as ob
 from cases import SPACES
 from orbandit.agents.gaussian.acquisition import (
-    BETA,
     BINARY_BETA,
     CALM,
     LADDER,
     QUIET_BETA,
+    USUAL_BETA,
     ascend,
     best_bound,
     best_draw,
@@ -40,9 +40,9 @@ def model_on(space, group=None, size=12, seed=0, noise=0.01):
 
 def test_the_schedule_is_as_documented():
     loud, quiet = (Parameters(0.1, np.ones(1), noise) for noise in (0.05, 0.001))
-    assert deviations(1, False, loud) == deviations(1000, False, loud) == BETA
-    assert deviations(1000, False, quiet) == QUIET_BETA > BETA
-    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == BETA  # as for rewards that were binary
+    assert deviations(1, False, loud) == deviations(1000, False, loud) == USUAL_BETA
+    assert deviations(1000, False, quiet) == QUIET_BETA > USUAL_BETA
+    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == USUAL_BETA  # as for rewards that were binary
     assert deviations(1000, True, quiet) == deviations(1000, True, loud) == BINARY_BETA
     assert deviations(10**6, True, loud) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
 
@@ -65,7 +65,7 @@ def test_what_is_recommended_is_in_the_space_and_as_good_as_any_point_observed(n
     space = SPACES[name]()
     model = model_on(space)
     point = settled(model, space, None)
-    assert space.contains(point, tol=space._tolerance)
+    assert space.contains(point, tol=space.tolerance)
     mean, variance = model.at(model.features(point[None]))
     top = int(model.means.argmax())
     assert mean[0] - 0.5 * np.sqrt(variance[0]) >= model.means[top] - 0.5 * np.sqrt(model.variances[top]) - 1e-9
@@ -76,11 +76,11 @@ def test_choices_lie_in_every_space_and_beat_the_candidates(name):
     space = SPACES[name]()
     model, rng = model_on(space), np.random.default_rng(1)
     point = best_bound(model, space, None, 2.0, rng)
-    assert space.contains(point, tol=space._tolerance)
+    assert space.contains(point, tol=space.tolerance)
     mean, variance = model.at(model.features(point[None]))
     best = (model.pool_means + 2 * np.sqrt(model.pool_variances)).max()
     assert mean[0] + 2 * np.sqrt(variance[0]) >= best - 0.01 * 2 * np.sqrt(variance[0])
-    assert space.contains(best_draw(model, space, None, 2.0, rng), tol=space._tolerance)
+    assert space.contains(best_draw(model, space, None, 2.0, rng), tol=space.tolerance)
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -88,7 +88,7 @@ def test_candidates_fill_every_space(name):
     space = SPACES[name]()
     points = spread_out(space, None, 256, np.random.default_rng(0))
     assert points.shape == (256, space.dim)
-    assert np.asarray(space.contains(points, tol=space._tolerance)).all()
+    assert np.asarray(space.contains(points, tol=space.tolerance)).all()
     far = space.sample(200, 1)
     gaps = np.linalg.norm(far[:, None] - points, axis=-1).min(axis=1)
     usual = np.linalg.norm(far[:, None] - space.sample(256, 2), axis=-1).min(axis=1)
@@ -121,7 +121,7 @@ def test_an_ascent_finds_the_top_within_the_space():
 def test_slopes_are_those_of_mean_and_variance(group):
     model = model_on(ob.spaces.Box(0.0, 1.0, dim=2), group)
     points = np.array([[0.21, 0.7], [0.6, 0.33]])
-    means, variances, mean_slopes, variance_slopes = model.slopes(points)
+    means, variances, mean_slopes, variance_slopes = model.gradients(points)
     np.testing.assert_allclose((means, variances), model.at(model.features(points)))
     for axis in range(2):
         step = 1e-6 * np.eye(2)[axis]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit.agents.gaussian.moves import steps_from, unit_moves, units_of
+from orbandit.agents.gaussian.moves import steps_from, unit_moves
 
 G, S = ob.groups, ob.spaces
 TURBINES = G.BlockPermutation(4, 2)
@@ -21,7 +21,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_units_part_the_coordinates(name):
     space, group, count = CASES[name]
-    units = units_of(group)
+    units = group.unit_coordinates
     assert len(units) == count
     np.testing.assert_array_equal(np.concatenate(units), np.arange(space.dim))
 
@@ -29,7 +29,7 @@ def test_units_part_the_coordinates(name):
 @pytest.mark.parametrize("name", CASES)
 def test_one_unit_moves_at_a_time_near_and_far(name):
     space, group, _ = CASES[name]
-    units, rng = units_of(group), np.random.default_rng(0)
+    units, rng = group.unit_coordinates, np.random.default_rng(0)
     around, elsewhere = 0.5 * space.sample(2, 1) + 0.5 * space.sample(1, 2), space.sample(50, 3)
     moved = unit_moves(around, space, units, elsewhere, 0.3, 200, rng)
     assert space.contains(moved).all()

@@ -5,8 +5,8 @@ import pytest
 
 import naive_gp
 import orbandit as ob
-from orbandit._kernels.factor import backward, forward, lower_diagonal, solve_each
-from orbandit.agents.gaussian.posterior import JITTER, ROOM, Posterior
+from orbandit._kernels.factor import downdate_diagonal, solve_lower, solve_rows, solve_upper
+from orbandit.agents.gaussian.posterior import FIRST_ROOM, JITTER, Posterior
 from orbandit.errors import InputError
 
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
@@ -47,22 +47,22 @@ def test_solves_and_lower_diagonals(compiled):
     room[:7, :7] = np.linalg.cholesky(matrix)
     vector = rng.standard_normal(7)
     solution = vector.copy()
-    pick(forward, compiled)(room, 7, solution)
+    pick(solve_lower, compiled)(room, 7, solution)
     np.testing.assert_allclose(room[:7, :7] @ solution, vector)
-    pick(backward, compiled)(room, 7, solution)
+    pick(solve_upper, compiled)(room, 7, solution)
     np.testing.assert_allclose(matrix @ solution, vector)
     each = np.array([vector, 2 * vector])
-    pick(solve_each, compiled)(room, 7, each)
+    pick(solve_rows, compiled)(room, 7, each)
     np.testing.assert_allclose(each, [solution, 2 * solution])
-    assert pick(lower_diagonal, compiled)(room, 7, 2, 0.9, np.empty((3, 9)))
+    assert pick(downdate_diagonal, compiled)(room, 7, 2, 0.9, np.empty((3, 9)))
     matrix[2, 2] -= 0.9
     np.testing.assert_allclose(room[:7, :7] @ room[:7, :7].T, matrix, atol=1e-12)
-    assert not pick(lower_diagonal, compiled)(room, 7, 0, 2 * matrix[0, 0], np.empty((3, 9)))
+    assert not pick(downdate_diagonal, compiled)(room, 7, 0, 2 * matrix[0, 0], np.empty((3, 9)))
 
 
 @pytest.mark.parametrize("noise", [0.25, 1e-3, 1e-9])
 def test_growing_is_solving_from_scratch(noise):
-    points, rewards, noises = some(ROOM + 9, 150, 1, noise)
+    points, rewards, noises = some(FIRST_ROOM + 9, 150, 1, noise)
     known = grown(points, rewards, noises)
     queries = np.random.default_rng(2).random((20, 2))
     everything = np.concatenate([points, queries])

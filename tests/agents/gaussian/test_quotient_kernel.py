@@ -10,8 +10,9 @@ import naive_gp
 import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
-from orbandit.agents.gaussian.level import WORTH, Level
-from orbandit.agents.gaussian.quotient_kernel import MOST, QuotientKernel, aligned_kernel, quotient_kernel
+from orbandit.agents.gaussian.level import Level
+from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
+from orbandit.agents.gaussian.quotient_kernel import MAX_AVERAGED, QuotientKernel, aligned_kernel, quotient_kernel
 from orbandit.groups.units import scale_classes
 
 G, S = ob.groups, ob.spaces
@@ -19,7 +20,7 @@ G, S = ob.groups, ob.spaces
 GROUPS = cases.FINITE | cases.INFINITE | cases.LARGE
 every_group = pytest.mark.parametrize("name", GROUPS)
 every_family = pytest.mark.parametrize("family", FAMILIES)
-SMALL = [name for name, make in cases.FINITE.items() if make().order <= MOST]
+SMALL = [name for name, make in cases.FINITE.items() if make().order <= MAX_AVERAGED]
 REFLECTION = [name for name in SMALL if GROUPS[name]().is_reflection]
 LISTED = ["C2", "C5", "C5 moved", "shift 5", "diagonal D3", "diagonal C4", "diagonal H3", "diagonal moved"]
 LISTED += ["blocks 3x2", "cube rotations", "icosahedral rotations", "point reflection", "Klein", "alternating"]
@@ -81,7 +82,7 @@ def test_orbits_are_told_apart(name):
 def test_slopes_by_length_scales(name, family):
     _, space, kernel, lengths = setting(name, family)
     a, b = kernel.features(space.sample(6, 6)), kernel.features(space.sample(5, 7))
-    values, slopes = kernel.cross_and_slopes(a, b, lengths)
+    values, slopes = kernel.cross_and_scale_gradients(a, b, lengths)
     np.testing.assert_allclose(values, kernel.cross(a, b, lengths), atol=1e-12)
     assert slopes.shape == (kernel.n_scales, 6, 5)
     h = 1e-4
@@ -89,9 +90,9 @@ def test_slopes_by_length_scales(name, family):
         step = np.exp(h * np.eye(kernel.n_scales)[scale])
         difference = kernel.cross(a, b, lengths * step) - kernel.cross(a, b, lengths / step)
         np.testing.assert_allclose(slopes[scale], difference / (2 * h), atol=1e-6)
-    own = kernel.cross_and_slopes(a, a, lengths)[1]
+    own = kernel.cross_and_scale_gradients(a, a, lengths)[1]
     assert np.isfinite(own).all()
-    paired = kernel.paired_and_slopes(a[:5], b, lengths)
+    paired = kernel.paired_and_scale_gradients(a[:5], b, lengths)
     np.testing.assert_allclose(paired[0], values[:5].diagonal(), atol=1e-12)
     np.testing.assert_allclose(paired[1], slopes[:, :5].diagonal(axis1=1, axis2=2), atol=1e-10)
 
@@ -245,7 +246,10 @@ def test_no_points_at_all(name):
     assert kernel.cross(some, none, lengths).shape == (2, 0)
     assert kernel.cross(none, none, lengths).shape == (0, 0)
     assert kernel.paired(none, none, lengths).shape == (0,)
-    assert [each.shape for each in kernel.cross_and_slopes(none, some, lengths)] == [(0, 2), (kernel.n_scales, 0, 2)]
+    assert [each.shape for each in kernel.cross_and_scale_gradients(none, some, lengths)] == [
+        (0, 2),
+        (kernel.n_scales, 0, 2),
+    ]
     along = kernel.along_many(np.empty((0, group.dim)), some, lengths)
     assert [each.shape for each in along] == [(0, 2), (0, 2, group.dim)]
 
@@ -264,8 +268,8 @@ def test_features_do_not_depend_on_what_comes_with_them(name):
 def test_features_with_themselves(name, family):
     _, space, kernel, lengths = setting(name, family)
     a = kernel.features(space.sample(11, 18))
-    twice = kernel.cross_and_slopes(a, a, lengths)
-    apart = kernel.cross_and_slopes(a, a.copy(), lengths)
+    twice = kernel.cross_and_scale_gradients(a, a, lengths)
+    apart = kernel.cross_and_scale_gradients(a, a.copy(), lengths)
     values = kernel.cross(a, a, lengths)
     np.testing.assert_allclose(values, kernel.cross(a, a.copy(), lengths), atol=1e-5 if family == "matern12" else 1e-10)
     for one, two in zip(twice, apart, strict=True):
@@ -282,7 +286,7 @@ def test_prior_variances_of_averages(name, family):
     points = np.concatenate([space.sample(6, 1), group.center[None], cases.delicate_points(group, 6, 2)])
     features, kernel = level.features(points), level._inner
     np.testing.assert_allclose(level.paired(features, features, lengths), 1.0, atol=1e-12)
-    variances, slopes = kernel.diagonal_and_slopes(features, lengths)
+    variances, slopes = kernel.diagonal_and_scale_gradients(features, lengths)
     expected = kernel.diagonal(features, lengths)
     np.testing.assert_allclose(variances, expected, atol=1e-7 if family == "matern12" else 1e-12)
     assert variances[6] == pytest.approx(1.0, abs=1e-6)  # the centre is fixed
@@ -311,8 +315,8 @@ def test_means_over_images_are_those_of_a_list(name, family):
     listed = QuotientKernel.means(inner, images, first, lengths, False)
     np.testing.assert_allclose(kernel.cross(a, b, lengths), listed, atol=1e-12)
     np.testing.assert_allclose(kernel.cross(b, a, lengths), listed.T, atol=1e-7 if family == "matern12" else 1e-12)
-    two = QuotientKernel.means_and_slopes(inner, images, first, lengths, False)
-    for one, other in zip(kernel.cross_and_slopes(a, b, lengths), two, strict=True):
+    two = QuotientKernel.means_and_scale_gradients(inner, images, first, lengths, False)
+    for one, other in zip(kernel.cross_and_scale_gradients(a, b, lengths), two, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-11)
     two = QuotientKernel.means_along(inner, points, b.reshape(4, -1, inner.width), lengths)
     for one, other in zip(kernel.along_many(points, b, lengths), two, strict=True):
@@ -327,10 +331,18 @@ def test_many_elements_are_averaged_in_steps(monkeypatch):
     lengths = 0.3 * kernel.unit
     a, b = kernel.features(space.sample(5, 18)), kernel.features(space.sample(4, 19))
     points = space.sample(2, 20)
-    whole = kernel.cross(a, b, lengths), kernel.paired(a[:4], b, lengths), *kernel.cross_and_slopes(a, b, lengths)
+    whole = (
+        kernel.cross(a, b, lengths),
+        kernel.paired(a[:4], b, lengths),
+        *kernel.cross_and_scale_gradients(a, b, lengths),
+    )
     whole += kernel.along_many(points, b, lengths)
-    monkeypatch.setattr(base, "CHUNK", 50)
-    parts = kernel.cross(a, b, lengths), kernel.paired(a[:4], b, lengths), *kernel.cross_and_slopes(a, b, lengths)
+    monkeypatch.setattr(base, "VALUES_AT_ONCE", 50)
+    parts = (
+        kernel.cross(a, b, lengths),
+        kernel.paired(a[:4], b, lengths),
+        *kernel.cross_and_scale_gradients(a, b, lengths),
+    )
     parts += kernel.along_many(points, b, lengths)
     for one, two in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, two, atol=1e-13)
@@ -378,12 +390,12 @@ def test_what_is_remembered_is_what_is_worked_out(turned):
     blocks = G.BlockPermutation(5, 2)
     group = G.Joint(blocks, G.Diagonal(G.Dihedral(3), 5)) if turned else blocks
     space = S.Ball(2) ** 5
-    kernel, points = quotient_kernel(space, group), space.sample(2 * WORTH, 0)
+    kernel, points = quotient_kernel(space, group), space.sample(2 * MIN_REMEMBERED_POINTS, 0)
     grown = kernel.features(points)
     a = grown[:3]
     changed = grown.copy()
-    changed[WORTH] = grown[0]
-    for features in (grown[: WORTH + 1], grown, grown[: WORTH + 1], changed, grown):
+    changed[MIN_REMEMBERED_POINTS] = grown[0]
+    for features in (grown[: MIN_REMEMBERED_POINTS + 1], grown, grown[: MIN_REMEMBERED_POINTS + 1], changed, grown):
         for lengths in (0.3 * kernel.unit, 0.5 * kernel.unit):
             fresh = quotient_kernel(space, group)
             np.testing.assert_array_equal(kernel.cross(a, features, lengths), fresh.cross(a, features, lengths))

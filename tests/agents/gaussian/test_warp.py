@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from orbandit.agents.gaussian.warp import PLAIN, Warp, warped_about
+from orbandit.agents.gaussian.warp import NO_WARP, Warp, warped_about
 
-WARPS = [PLAIN, Warp(0.9, 0.1, 1.0), Warp(0.5, 1e-6, 1.0), Warp(0.2, 3.0, 5.0)]
+WARPS = [NO_WARP, Warp(0.9, 0.1, 1.0), Warp(0.5, 1e-6, 1.0), Warp(0.2, 3.0, 5.0)]
 
 
 @pytest.mark.parametrize("warp", WARPS, ids=str)
@@ -24,9 +24,9 @@ def test_slopes_are_those_of_differences(warp):
     rewards = np.linspace(0.013, 0.987, 50)
     step = 1e-7
     differences = (warp.of(rewards + step) - warp.of(rewards - step)) / (2 * step)
-    np.testing.assert_allclose(warp.slopes(rewards), differences, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(warp.derivatives(rewards), differences, rtol=1e-5, atol=1e-8)
 
 
 def test_rewards_that_are_all_alike_are_not_warped():
-    assert warped_about(np.full(20, 0.3), 1.0) == PLAIN
-    assert warped_about(np.array([0.1, 0.3, 0.3]), 1.0) == PLAIN
+    assert warped_about(np.full(20, 0.3), 1.0) == NO_WARP
+    assert warped_about(np.array([0.1, 0.3, 0.3]), 1.0) == NO_WARP

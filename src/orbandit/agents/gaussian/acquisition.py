@@ -20,15 +20,15 @@ import numpy as np
 from orbandit._checks import Array
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Model
-from orbandit.agents.gaussian.moves import steps_from, unit_moves, units_of
+from orbandit.agents.gaussian.moves import steps_from, unit_moves
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
 
 DESIGN_SHARE = 4
 """The initial design takes at most one of so many rounds."""
-BINARY_BETA, BETA, QUIET_BETA = 2.0, 2.6, 3.0
-"""The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: what one look tells
-all about is soon left, so that more may be looked at elsewhere."""
+BINARY_BETA, USUAL_BETA, QUIET_BETA = 2.0, 2.6, 3.0
+"""The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: one sample suffices
+then, so that more is explored."""
 LADDER = 1.0, 3.0, 9.0
 """Weights where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
 where the variance is largest, and a small one settles for the first good place. The last is for a model that is sure,
@@ -37,31 +37,31 @@ GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
 """What is enough to gain: so many deviations of the noise, and so much of what the best point is above the median."""
 CAUTION = 0.5
 """Deviations taken off the mean of a point to be recommended."""
-SETTLING = 40
+SETTLING_STEPS = 40
 """Steps to the point recommended."""
-QUIET = 0.03
+QUIET_NOISE = 0.03
 """Noise is little below this part of the signal's variance."""
 CALM = 1350.0
 """The horizon from which on the weight may grow."""
-STARTS = 3
+ASCENTS = 3
 """Ascents at a time."""
-NEARBY = 24
+NEARBY_STEPS = 24
 """Random steps from the best points; half of them are moves of one unit if there is a group. Without one, moves of
 one coordinate were worse."""
-ASCENT = 10
+ASCENT_STEPS = 10
 """Steps of an ascent."""
-ENOUGH = 1e-4
+LEAST_GAIN = 1e-4
 """An ascent ends when its steps gain less than this part of the largest beta sqrt(v) of a point observed."""
-AGAIN = 0.005
+REPLAY_MARGIN = 0.005
 """A point is played again if its bound is below the largest by less than this part of beta sqrt(v)."""
-DRAWN = 192
+DRAWN_CANDIDATES = 192
 """Candidates at which a random function is drawn."""
 
 
 def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
-    """Return the weight beta of the deviation in a bound: sqrt(2 log(n / CALM)), and at least that for such noise."""
-    is_quiet = 0 < parameters.noise < QUIET * parameters.signal  # 0 stands for Bernoulli's
-    least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else BETA
+    """Return the weight beta of the deviation in a bound: sqrt(2 log(n / CALM)), or more for such noise."""
+    is_quiet = 0 < parameters.noise < QUIET_NOISE * parameters.signal  # 0 stands for Bernoulli's
+    least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else USUAL_BETA
     return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
 
 
@@ -104,10 +104,10 @@ def scouts_of(model: Model, space: Space, group: Group | None, beta: float, rng:
     leaders = model.rewards.points[[int(rows.argmax()), int(model.means.argmax())]]
     around = np.concatenate([leaders, model.pool.points[first]])
     if group is None:
-        points = steps_from(around, space, model.shortest, NEARBY, rng)
+        points = steps_from(around, space, model.shortest, NEARBY_STEPS, rng)
     else:
-        units, each = units_of(group), NEARBY // 2
-        moves = unit_moves(leaders, space, units, model.pool.points, model.shortest, each, rng)
+        each = NEARBY_STEPS // 2
+        moves = unit_moves(leaders, space, group.unit_coordinates, model.pool.points, model.shortest, each, rng)
         points = np.concatenate([steps_from(around, space, model.shortest, each, rng), moves])
     return Scouts(points, *model.at(model.features(points)))
 
@@ -130,8 +130,8 @@ def best_look(model: Model, space: Space, group: Group | None, rng: np.random.Ge
 
 def settled(model: Model, space: Space, group: Group | None) -> Array:
     """Return the point to recommend: with the largest mean less CAUTION deviations, near the best points observed."""
-    starts = model.rewards.points[np.argsort(-model.means, kind="stable")[:STARTS]]
-    tops, heights = ascend(_bounds(model, -CAUTION), space, starts, model.shortest / 16, SETTLING, 0.0)
+    starts = model.rewards.points[np.argsort(-model.means, kind="stable")[:ASCENTS]]
+    tops, heights = ascend(_bounds(model, -CAUTION), space, starts, model.shortest / 16, SETTLING_STEPS, 0.0)
     top = tops[int(heights.argmax())]
     return np.asarray(top if group is None else group.fold(top))
 
@@ -140,9 +140,9 @@ def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]
     """Return m(x) + beta sqrt(v(x)) as a function of points, with gradients."""
 
     def bounds(points: Array) -> tuple[Array, Array]:
-        means, variances, mean_slopes, variance_slopes = model.slopes(points)
+        means, variances, mean_gradients, variance_gradients = model.gradients(points)
         roots = np.sqrt(variances)
-        return means + beta * roots, mean_slopes + (beta / 2 / roots)[:, None] * variance_slopes
+        return means + beta * roots, mean_gradients + (beta / 2 / roots)[:, None] * variance_gradients
 
     return bounds
 
@@ -162,13 +162,13 @@ def best_bound(
     rows = model.means + beta * np.sqrt(model.variances)
     scouts = scouts_of(model, space, group, beta, rng) if scouts is None else scouts
     first = model.pool.points[np.argpartition(-pool, 1)[:2]]
-    best = np.argpartition(-(scouts.means + beta * np.sqrt(scouts.variances)), STARTS - 2)[: STARTS - 2]
+    best = np.argpartition(-(scouts.means + beta * np.sqrt(scouts.variances)), ASCENTS - 2)[: ASCENTS - 2]
     starts = np.concatenate([first, scouts.points[best]])
-    enough = ENOUGH * beta * math.sqrt(float(model.variances.max()))
-    tops, heights = ascend(_bounds(model, beta), space, starts, model.shortest / 16, ASCENT, enough)
+    enough = LEAST_GAIN * beta * math.sqrt(float(model.variances.max()))
+    tops, heights = ascend(_bounds(model, beta), space, starts, model.shortest / 16, ASCENT_STEPS, enough)
     top, row = int(heights.argmax()), int(rows.argmax())
     mean, variance = model.at(model.features(tops[top : top + 1]))
-    if rows[row] >= mean[0] + beta * math.sqrt(variance[0]) * (1 - AGAIN):
+    if rows[row] >= mean[0] + beta * math.sqrt(variance[0]) * (1 - REPLAY_MARGIN):
         return np.asarray(model.rewards.points[row])
     return np.asarray(tops[top] if group is None else group.fold(tops[top]))
 
@@ -178,10 +178,10 @@ def best_draw(model: Model, space: Space, group: Group | None, beta: float, rng:
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
     rows = model.means + beta * np.sqrt(model.variances)
     points = np.concatenate([model.pool.points, model.rewards.points])
-    order = np.argsort(-np.concatenate([pool, rows]), kind="stable")[: DRAWN - 2 * NEARBY]
+    order = np.argsort(-np.concatenate([pool, rows]), kind="stable")[: DRAWN_CANDIDATES - 2 * NEARBY_STEPS]
     chosen = points[order]
     if model.size:
-        near = steps_from(chosen[:4], space, model.shortest, 2 * NEARBY, rng)
+        near = steps_from(chosen[:4], space, model.shortest, 2 * NEARBY_STEPS, rng)
         chosen = np.concatenate([chosen, near if group is None else group.fold(near)])
     means, covariances = model.joint(model.features(chosen))
     covariances.flat[:: len(means) + 1] += 1e-9 * covariances.diagonal().mean()
@@ -216,29 +216,29 @@ def ascend(
         A start that gains no more than this in a step stops.
     """
     ends = starts.copy()
-    tops, slopes = bounds(ends)
-    strides = stride / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)
+    tops, gradients = bounds(ends)
+    strides = stride / np.maximum(np.linalg.norm(gradients, axis=1), 1e-300)
     going = np.arange(len(ends))
     points, heights = ends, tops
     for _ in range(steps):
-        trials = space._project(points + strides[:, None] * slopes)
+        trials = space.project(points + strides[:, None] * gradients)
         moves = trials - points
-        new_heights, new_slopes = bounds(trials)
-        rises = (moves * slopes).sum(axis=1)
+        new_heights, new_gradients = bounds(trials)
+        rises = (moves * gradients).sum(axis=1)
         good = new_heights >= heights + 1e-4 * rises
         squares = (moves * moves).sum(axis=1)
-        bends = (moves * (slopes - new_slopes)).sum(axis=1)
+        bends = (moves * (gradients - new_gradients)).sum(axis=1)
         spectral = np.where(bends > 0, squares / np.where(bends > 0, bends, 1.0), 4 * strides)
         strides = np.where(good, np.clip(spectral, strides / 16, 16 * strides), strides / 4)
         points = np.where(good[:, None], trials, points)
-        slopes = np.where(good[:, None], new_slopes, slopes)
+        gradients = np.where(good[:, None], new_gradients, gradients)
         gains = np.where(good, new_heights - heights, rises)
         heights = np.where(good, new_heights, heights)
         ends[going], tops[going] = points, heights
         on = gains > enough
         if not on.any():
             break
-        going, points, heights, slopes, strides = going[on], points[on], heights[on], slopes[on], strides[on]
+        going, points, heights, gradients, strides = going[on], points[on], heights[on], gradients[on], strides[on]
     return ends, tops
 
 

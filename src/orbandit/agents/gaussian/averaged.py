@@ -17,10 +17,9 @@ from typing import final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import QuotientKernel, is_same, side_by_side
-from orbandit.agents.gaussian.euclidean import Index
+from orbandit.agents.gaussian.base import Index, QuotientKernel, is_same, side_by_side
 
-TOGETHER = 8
+GRADIENTS_AT_ONCE = 8
 """Points whose prior variances get gradients at once: a few rows more are quicker than a few calls more."""
 
 
@@ -76,23 +75,25 @@ class Averaged(QuotientKernel):
         values = self._inner.paired(a.reshape(-1, p), np.repeat(self.first(b), h, axis=0), lengths)
         return np.asarray(values.reshape(-1, h).mean(axis=1))
 
-    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the means of values and slopes over all images of the first of a pair."""
+    def paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the means of values and derivatives over all images of the first of a pair."""
         h, p = len(self._elements), self._inner.width
-        values, slopes = self._inner.paired_and_slopes(a.reshape(-1, p), np.repeat(self.first(b), h, axis=0), lengths)
-        return values.reshape(-1, h).mean(axis=1), slopes.reshape(len(lengths), -1, h).mean(axis=2)
+        values, by_scale = self._inner.paired_and_scale_gradients(
+            a.reshape(-1, p), np.repeat(self.first(b), h, axis=0), lengths
+        )
+        return values.reshape(-1, h).mean(axis=1), by_scale.reshape(len(lengths), -1, h).mean(axis=2)
 
-    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the means of values and slopes."""
-        return self._inner.means_and_slopes(self._each(a), self.first(b), lengths, is_same(a, b))
+    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the means of values and derivatives."""
+        return self._inner.means_and_scale_gradients(self._each(a), self.first(b), lengths, is_same(a, b))
 
     def diagonal(self, a: Array, lengths: Array) -> Array:
         """Return the prior variances k(x, x), (len(a),), of features a."""
         return self.paired(a, a, lengths)
 
-    def diagonal_and_slopes(self, a: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the means of the kernel of each point with its own images, and their slopes."""
-        return self.paired_and_slopes(a, a, lengths)
+    def diagonal_and_scale_gradients(self, a: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the means of the kernel of each point with its own images, and their derivatives."""
+        return self.paired_and_scale_gradients(a, a, lengths)
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means over all images of the second points, of values and gradients."""
@@ -101,14 +102,14 @@ class Averaged(QuotientKernel):
     def diagonal_along(self, points: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means of the kernel of each point with its own images, and the gradients of that."""
         values, gradients = np.empty(len(points)), np.empty(points.shape)
-        for start in range(0, len(points), TOGETHER):
-            some = points[start : start + TOGETHER]
+        for start in range(0, len(points), GRADIENTS_AT_ONCE):
+            some = points[start : start + GRADIENTS_AT_ONCE]
             m, own = len(some), np.arange(len(some))
             images = self.features(some).reshape(-1, self._inner.width)
-            pairs, slopes = self._inner.along_many(some, images, lengths)
+            pairs, by_point = self._inner.along_many(some, images, lengths)
             values[start : start + m] = pairs.reshape(m, m, -1)[own, own].mean(axis=1)
             # Twice, since k(x, y) = k(y, x).
-            gradients[start : start + m] = 2 * slopes.reshape(m, m, -1, points.shape[1])[own, own].mean(axis=1)
+            gradients[start : start + m] = 2 * by_point.reshape(m, m, -1, points.shape[1])[own, own].mean(axis=1)
         return values, gradients
 
     def _each(self, a: Array) -> Array:
@@ -166,16 +167,16 @@ class Times(QuotientKernel):
         parts = zip(self._parts, self._slices, strict=True)
         return reduce(np.multiply, [part.paired(a[:, own], b[:, own], lengths) for part, own in parts])
 
-    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Multiply the parts' values, and apply the product rule."""
         parts = zip(self._parts, self._slices, strict=True)
-        pairs = [part.paired_and_slopes(a[:, own], b[:, own], lengths) for part, own in parts]
+        pairs = [part.paired_and_scale_gradients(a[:, own], b[:, own], lengths) for part, own in parts]
         return reduce(lambda one, two: (one[0] * two[0], one[1] * two[0] + one[0] * two[1]), pairs)
 
-    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Multiply the parts' values, and apply the product rule."""
         parts = zip(self._parts, self._slices, strict=True)
-        pairs = [part.cross_and_slopes(a[:, own], b[:, own], lengths) for part, own in parts]
+        pairs = [part.cross_and_scale_gradients(a[:, own], b[:, own], lengths) for part, own in parts]
         return reduce(lambda one, two: (one[0] * two[0], one[1] * two[0] + one[0] * two[1]), pairs)
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:

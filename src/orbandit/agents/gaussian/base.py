@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array
+from orbandit._kernels.profiles import SQUARE
 
-CHUNK = 1_000_000
+Index = npt.NDArray[np.intp]
+
+VALUES_AT_ONCE = 1_000_000
 """About how many values of images are computed at a time, where their mean is not compiled."""
 
 
@@ -70,11 +74,11 @@ class QuotientKernel(ABC):
         """Return the kernel of the i-th with the i-th features, (len(a),)."""
 
     @abstractmethod
-    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `paired`, and its derivatives by the logarithm of each length scale, (n_scales, len(a))."""
 
     @abstractmethod
-    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `cross`, and its derivatives by the logarithm of each length scale, (n_scales, len(a), len(b))."""
 
     def along(self, point: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
@@ -101,15 +105,17 @@ class QuotientKernel(ABC):
             total += values.reshape(m, some.stop - some.start, len(b)).sum(axis=1)
         return np.asarray(total / h)
 
-    def means_and_slopes(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> tuple[Array, Array]:
-        """Return the means over images of what `cross_and_slopes` returns."""
+    def means_and_scale_gradients(
+        self, images: Array, b: Array, lengths: Array, is_symmetric: bool
+    ) -> tuple[Array, Array]:
+        """Return the means over images of what `cross_and_scale_gradients` returns."""
         m, h, p = images.shape
         total, totals = np.zeros((m, len(b))), np.zeros((len(lengths), m, len(b)))
         for some in _steps(h, totals.size):
-            values, slopes = self.cross_and_slopes(images[:, some].reshape(-1, p), b, lengths)
+            values, by_scale = self.cross_and_scale_gradients(images[:, some].reshape(-1, p), b, lengths)
             shape = m, some.stop - some.start, len(b)
             total += values.reshape(shape).sum(axis=1)
-            totals += slopes.reshape(len(lengths), *shape).sum(axis=2)
+            totals += by_scale.reshape(len(lengths), *shape).sum(axis=2)
         return total / h, totals / h
 
     def means_along(self, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
@@ -128,7 +134,7 @@ class QuotientKernel(ABC):
 
 def _steps(images: int, size: int) -> Iterator[slice]:
     """Yield ranges of images, given how many values there are for each."""
-    step = max(1, CHUNK // max(1, size))
+    step = max(1, VALUES_AT_ONCE // max(1, size))
     return (slice(start, min(start + step, images)) for start in range(0, images, step))
 
 
@@ -156,11 +162,11 @@ class Metric(ABC):
         """Return q of the i-th with the i-th features, (len(a),)."""
 
     @abstractmethod
-    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def squared_paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `squared_paired`, and its derivatives by the logarithm of each length scale, (n_scales, len(a))."""
 
     @abstractmethod
-    def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def squared_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return q, and its derivatives by the logarithm of each length scale, (n_scales, len(a), len(b))."""
 
     @abstractmethod
@@ -179,10 +185,10 @@ class CompiledMetric(Metric):
         """Return the mean of k(q) over images, as `QuotientKernel.means` does."""
 
     @abstractmethod
-    def means_and_slopes(
+    def means_and_scale_gradients(
         self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
     ) -> tuple[Array, Array]:
-        """Return means and slopes, as `QuotientKernel.means_and_slopes` does."""
+        """Return means and derivatives, as `QuotientKernel.means_and_scale_gradients` does."""
 
     @abstractmethod
     def means_along(self, family: int, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
@@ -190,19 +196,15 @@ class CompiledMetric(Metric):
 
     def squared(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q at all pairs."""
-        return self.means(PLAIN, a[:, None], b, lengths, is_same(a, b))
+        return self.means(SQUARE, a[:, None], b, lengths, is_same(a, b))
 
-    def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return q and its slopes."""
-        return self.means_and_slopes(PLAIN, a[:, None], b, lengths, is_same(a, b))
+    def squared_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q and its derivatives."""
+        return self.means_and_scale_gradients(SQUARE, a[:, None], b, lengths, is_same(a, b))
 
     def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return q and its gradients."""
-        return self.means_along(PLAIN, points, b[:, None], lengths)
-
-
-PLAIN = 0
-"""The number of the family k(q) = q."""
+        return self.means_along(SQUARE, points, b[:, None], lengths)
 
 
 def is_same(a: Array, b: Array) -> bool:

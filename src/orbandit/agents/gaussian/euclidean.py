@@ -9,15 +9,11 @@ from abc import abstractmethod
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import CompiledMetric
-from orbandit.groups import Diagonal, Group, Orthogonal, Product, SignedPermutation, SignFlips, Symmetric, Trivial
-from orbandit.groups.blocks import BlockGroup
-from orbandit.groups.reflection import ReflectionGroup
-
-Index = npt.NDArray[np.intp]
+from orbandit.agents.gaussian.base import CompiledMetric, Index
+from orbandit.groups import Group
+from orbandit.groups.structures import GramMatrices
 
 
 class Euclidean(CompiledMetric):
@@ -49,11 +45,11 @@ class Euclidean(CompiledMetric):
         """Return the squared distances of pairs."""
         return np.asarray((a - b) ** 2 @ self._weights(lengths))
 
-    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the squared distances of pairs, and their slopes."""
-        terms, slopes = (a - b) ** 2 * self._weights(lengths), np.zeros((len(lengths), len(a)))
-        slopes[: self._exponents.shape[1]] = -(terms @ self._exponents).T
-        return terms.sum(axis=1), slopes
+    def squared_paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the squared distances of pairs, and their derivatives."""
+        terms, by_scale = (a - b) ** 2 * self._weights(lengths), np.zeros((len(lengths), len(a)))
+        by_scale[: self._exponents.shape[1]] = -(terms @ self._exponents).T
+        return terms.sum(axis=1), by_scale
 
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q); as sums of squared differences, without cancellation."""
@@ -61,14 +57,14 @@ class Euclidean(CompiledMetric):
         none = np.empty((1, p, 0)), np.empty((0, m, n)), np.empty((m, 0, n))
         return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, none[1], none[2])
 
-    def means_and_slopes(
+    def means_and_scale_gradients(
         self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
     ) -> tuple[Array, Array]:
-        """Return means and slopes."""
+        """Return means and derivatives."""
         (m, _, p), n, own = images.shape, len(b), self._exponents.shape[1]
-        slopes, none = np.zeros((len(lengths), m, n)), (np.empty((1, p, 0)), np.empty((m, 0, n)))
-        some = slopes[:own]
-        return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, some, none[1]), slopes
+        by_scale, none = np.zeros((len(lengths), m, n)), (np.empty((1, p, 0)), np.empty((m, 0, n)))
+        some = by_scale[:own]
+        return self._worked_out(family, images, none[0], b[:, None], lengths, is_symmetric, some, none[1]), by_scale
 
     def means_along(self, family: int, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return means, and gradients by the derivatives f'(x) of features."""
@@ -89,18 +85,18 @@ class Euclidean(CompiledMetric):
         b: Array,
         lengths: Array,
         is_symmetric: bool,
-        slopes: Array,
+        by_scale: Array,
         gradients: Array,
     ) -> Array:
         """Return the means over images of both, (m, g, p) and (n, h, p), and write derivatives if there is room."""
-        from orbandit._kernels.profiles import padded
+        from orbandit._kernels.profiles import padded_width
         from orbandit._kernels.squares import square_means
 
         scale, (n, h, p) = np.sqrt(self._weights(lengths)), b.shape
-        turned, out = np.zeros((h, p, padded(n))), np.empty((len(a), n))
+        turned, out = np.zeros((h, p, padded_width(n))), np.empty((len(a), n))
         turned[:, :, :n] = (b * scale).transpose(1, 2, 0)
         first, by_point = np.ascontiguousarray(a * scale), np.ascontiguousarray(scale[:, None] * jacobians)
-        square_means(family, first, turned, self._exponents, by_point, is_symmetric, out, slopes, gradients)
+        square_means(family, first, turned, self._exponents, by_point, is_symmetric, out, by_scale, gradients)
         return out
 
     def _weights(self, lengths: Array) -> Array:
@@ -136,16 +132,16 @@ class Folded(Euclidean):
 
     def __init__(self, group: Group, columns: Index, center: Array, classes: Index, n_scales: int) -> None:
         super().__init__(columns, center, 2 * np.eye(n_scales)[classes])
-        self._group = group
+        self._group = group.centered(np.zeros(group.dim))  # it sees offsets
 
     def _image(self, offsets: Array) -> Array:
-        return self._group._fold(offsets)
+        return self._group.fold(offsets)
 
     def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array | None]:
-        folded = self._group._fold(offsets)
+        folded = self._group.fold(offsets)
         if np.array_equal(folded, offsets):  # as on an ascent within the domain
             return folded, None
-        return folded, folding_elements(self._group, offsets)
+        return folded, self._group.folding_elements(offsets)
 
 
 @final
@@ -167,13 +163,13 @@ class Aligned(Euclidean):
 
     def __init__(self, group: Group, reference: Array, classes: Index) -> None:
         super().__init__(np.arange(group.dim), group.center, 2 * np.eye(classes.max() + 1)[classes])
-        self._group, self._reference = group, reference - group.center
+        self._group, self._reference = group.centered(np.zeros(group.dim)), reference - group.center
 
     def _image(self, offsets: Array) -> Array:
         return self._image_and_jacobians(offsets)[0]
 
     def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array]:
-        elements = self._group._aligning(offsets, self._reference)
+        elements = self._group.aligning_elements(offsets, self._reference)
         return np.einsum("mij,mj->mi", elements, offsets), elements
 
 
@@ -188,7 +184,7 @@ class Gram(Euclidean):
 
     Parameters
     ----------
-    group : Orthogonal
+    matrices : GramMatrices
         Says how many blocks there are.
     columns, center
         As for `Euclidean`.
@@ -198,8 +194,8 @@ class Gram(Euclidean):
         The width of the space in each class.
     """
 
-    def __init__(self, group: Orthogonal, columns: Index, center: Array, classes: Index, unit: Array) -> None:
-        self._blocks, self._size = group.blocks, group.size
+    def __init__(self, matrices: GramMatrices, columns: Index, center: Array, classes: Index, unit: Array) -> None:
+        self._blocks, self._size = matrices
         self._left, self._right = np.triu_indices(self._size)
         ones = np.eye(len(unit))[classes[: self._size]]
         super().__init__(columns, center, ones[self._left] + ones[self._right])
@@ -220,35 +216,3 @@ class Gram(Euclidean):
         jacobians[:, rows, :, self._right] += np.moveaxis(matrices[:, :, self._left], 2, 0)
         jacobians *= self._factors[:, None, None]
         return self._image(offsets), jacobians.reshape(len(offsets), self.width, offsets.shape[1])
-
-
-def folding_elements(group: Group, offsets: Array) -> Array:
-    """Return for each point (m, dim) an element of a reflection group that folds it, (m, dim, dim)."""
-    eye = np.eye(group.dim)
-    match group:
-        case Trivial():
-            return np.broadcast_to(eye, (len(offsets), *eye.shape))
-        case SignFlips():
-            return np.asarray(np.where(offsets < 0, -1.0, 1.0)[:, :, None] * eye)
-        case Symmetric():
-            return np.asarray(eye[np.argsort(offsets, axis=1, kind="stable")])
-        case SignedPermutation():
-            signs = np.where(offsets < 0, -1.0, 1.0)
-            order = np.argsort(np.abs(offsets), axis=1, kind="stable")
-            return np.asarray(eye[order] * signs[:, None, :])
-        case Product():
-            matrices, start = np.zeros((len(offsets), *eye.shape)), 0
-            for part in group.parts:
-                own = slice(start, start + part.dim)
-                matrices[:, own, own] = folding_elements(part, offsets[:, own])
-                start += part.dim
-            return matrices
-        case BlockGroup():  # blocks of one coordinate
-            return folding_elements(group._rows, offsets)
-        case Diagonal():  # one copy
-            return folding_elements(group._part, offsets)
-        case ReflectionGroup():
-            return group._folding_elements(offsets)
-        case _:
-            pairs = zip(offsets, group._fold(offsets), strict=True)
-            return np.array([group._aligning(x[None], y)[0] for x, y in pairs]).reshape(-1, *eye.shape)

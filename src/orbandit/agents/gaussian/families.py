@@ -1,6 +1,7 @@
-"""Families of kernels as functions of the squared distance q, in units of the length scale: values, and slopes by q.
+"""Families of kernels as functions of the squared distance q, in length scales: values, and derivatives by q.
 
-All are mixtures of Gaussians exp(-t q) over t >= 0, so that they are positive definite in every Hilbert space.
+All are mixtures of Gaussians exp(-t q) over t >= 0, so that they are positive definite in every Hilbert space. The
+formulas are those of `_kernels/profiles.py`, which has them compiled, too.
 """
 
 from collections.abc import Callable
@@ -9,64 +10,44 @@ from typing import NamedTuple
 import numpy as np
 
 from orbandit._checks import Array, unknown_name
-
-TINY = 1e-7
-"""Distances below this count as this where a slope divides by them: nearer to its kink, a slope would be rounding."""
+from orbandit._kernels import profiles
 
 
 class Family(NamedTuple):
-    """A decreasing function of q with value 1 at 0, elementwise: its value, or both its value and its derivative."""
+    """A decreasing function of q with value 1 at 0: its number in compiled loops, and its value and derivative."""
 
-    value: Callable[[Array], Array]
+    number: int
     both: Callable[[Array], tuple[Array, Array]]
 
-
-def _matern12(q: Array) -> Array:
-    return np.asarray(np.exp(-np.sqrt(q)))
-
-
-def _matern12_both(q: Array) -> tuple[Array, Array]:
-    r = np.sqrt(q)
-    decay = np.exp(-r)
-    return decay, decay / (-2 * np.maximum(r, TINY))
+    def value(self, q: Array) -> Array:
+        """Return the value, elementwise."""
+        return self.both(q)[0]
 
 
-def _matern32(q: Array) -> Array:
+def _matern12(q: Array) -> tuple[Array, Array]:
+    z = np.sqrt(q)
+    return profiles.matern12(np.maximum(z, profiles.LEAST_DISTANCE), np.exp(-z))
+
+
+def _matern32(q: Array) -> tuple[Array, Array]:
     z = np.sqrt(3 * q)
-    return np.asarray((1 + z) * np.exp(-z))
+    return profiles.matern32(z, np.exp(-z))
 
 
-def _matern32_both(q: Array) -> tuple[Array, Array]:
-    z = np.sqrt(3 * q)
-    decay = np.exp(-z)
-    return (1 + z) * decay, -1.5 * decay
-
-
-def _matern52(q: Array) -> Array:
+def _matern52(q: Array) -> tuple[Array, Array]:
     z = np.sqrt(5 * q)
-    return np.asarray((1 + z * (1 + z / 3)) * np.exp(-z))
+    return profiles.matern52(z, z / 3, np.exp(-z))
 
 
-def _matern52_both(q: Array) -> tuple[Array, Array]:
-    z = np.sqrt(5 * q)
-    decay = np.exp(-z)
-    return (1 + z * (1 + z / 3)) * decay, -5 / 6 * (1 + z) * decay
-
-
-def _rbf(q: Array) -> Array:
-    return np.asarray(np.exp(-q / 2))
-
-
-def _rbf_both(q: Array) -> tuple[Array, Array]:
-    value = np.exp(-q / 2)
-    return value, -value / 2
+def _rbf(q: Array) -> tuple[Array, Array]:
+    return profiles.rbf(np.exp(-q / 2))
 
 
 FAMILIES = {
-    "matern12": Family(_matern12, _matern12_both),
-    "matern32": Family(_matern32, _matern32_both),
-    "matern52": Family(_matern52, _matern52_both),
-    "rbf": Family(_rbf, _rbf_both),
+    "matern12": Family(profiles.MATERN12, _matern12),
+    "matern32": Family(profiles.MATERN32, _matern32),
+    "matern52": Family(profiles.MATERN52, _matern52),
+    "rbf": Family(profiles.RBF, _rbf),
 }
 """From rough to smooth: no mean-square derivative, one, two, all."""
 

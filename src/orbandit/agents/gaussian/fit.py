@@ -22,19 +22,19 @@ import scipy.optimize
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import QuotientKernel
 from orbandit.agents.gaussian.thinning import Rewards
-from orbandit.agents.gaussian.warp import PLAIN, Warp
+from orbandit.agents.gaussian.warp import NO_WARP, Warp
 
-SIGNAL, SIGNAL_DOUBT = 0.5, 1.5
+PRIOR_SIGNAL, SIGNAL_DOUBT = 0.5, 1.5
 """Centre of the prior of s over V, and its deviation in logarithms."""
-NOISE, NOISE_DOUBT = 1e-5, 4.0
+PRIOR_NOISE, NOISE_DOUBT = 1e-5, 4.0
 """The same for the noise."""
-QUIETEST = 1e-9
+LEAST_NOISE = 1e-9
 """The least noise, over V."""
-REACH = 10.0
+MAX_DEVIATIONS = 10.0
 """How many deviations of the prior a parameter may be from its centre."""
-STEPS = 40
+MAX_STEPS = 40
 """Most steps of a search."""
-LITTLE = 1e-12
+LEAST_VARIANCE = 1e-12
 """The least V, in units of the squared range of rewards."""
 
 
@@ -59,7 +59,7 @@ class Hypothesis(NamedTuple):
     kernel: QuotientKernel
     parameters: Parameters
     center: float
-    warp: Warp = PLAIN
+    warp: Warp = NO_WARP
     loss: float = np.inf
 
 
@@ -71,7 +71,7 @@ class Prior(NamedTuple):
 
     lengths: Array
     doubt: float
-    least: float = LITTLE
+    least: float = LEAST_VARIANCE
     signal_doubt: float = SIGNAL_DOUBT
 
 
@@ -133,7 +133,7 @@ def fit(kernel: QuotientKernel, data: Data, prior: Prior, starts: list[Parameter
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(task.low.tolist(), task.high.tolist(), strict=True)),
-            options={"maxiter": STEPS, "ftol": 1e-7},
+            options={"maxiter": MAX_STEPS, "ftol": 1e-7},
         )
         if result.fun < found.loss:
             found = Fit(task.unpacked(result.x), float(result.fun))
@@ -160,13 +160,13 @@ def hypothesis(
     fresh : sequence of (n_scales,) arrays
         Lengths where it begins besides, with signal and noise as the rewards suggest.
     """
-    slopes = warp.slopes(rewards.means)
+    derivatives = warp.derivatives(rewards.means)
     features = kernel.features(rewards.points)
-    data = Data(features, rewards.counts, warp.of(rewards.means), rewards.scatter * slopes**2)
-    signal = max(data.variance, prior.least, LITTLE) / 2
-    anew = [Parameters(signal, lengths, data.variance / 10 + LITTLE) for lengths in fresh]
+    data = Data(features, rewards.counts, warp.of(rewards.means), rewards.scatter * derivatives**2)
+    signal = max(data.variance, prior.least, LEAST_VARIANCE) / 2
+    anew = [Parameters(signal, lengths, data.variance / 10 + LEAST_VARIANCE) for lengths in fresh]
     found = fit(kernel, data, prior, [*starts, *anew], noise)
-    loss = found.loss - float(rewards.counts @ np.log(slopes))  # of rewards, not of warped ones
+    loss = found.loss - float(rewards.counts @ np.log(derivatives))  # of rewards, not of warped ones
     return Hypothesis(kernel, found.parameters, data.center, warp, loss)
 
 
@@ -178,10 +178,13 @@ class Task:
         self._kernel, self._data, self._noise = kernel, data, noise
         self._residuals = data.means - data.center
         scales, variance = len(prior.lengths), max(data.variance, prior.least)
-        self._centers = np.log(np.concatenate([[SIGNAL * variance], prior.lengths, [NOISE * variance]]))
+        self._centers = np.log(np.concatenate([[PRIOR_SIGNAL * variance], prior.lengths, [PRIOR_NOISE * variance]]))
         self._doubts = np.array([prior.signal_doubt, *[prior.doubt] * scales, NOISE_DOUBT])
-        self.low, self.high = self._centers - REACH * self._doubts, self._centers + REACH * self._doubts
-        self.low[-1], self.high[-1] = np.log(QUIETEST * variance), np.log(4 * variance)
+        self.low, self.high = (
+            self._centers - MAX_DEVIATIONS * self._doubts,
+            self._centers + MAX_DEVIATIONS * self._doubts,
+        )
+        self.low[-1], self.high[-1] = np.log(LEAST_NOISE * variance), np.log(4 * variance)
         if noise is not None:
             self.low[-1] = self.high[-1] = self._centers[-1]  # nothing depends on it
 
@@ -199,7 +202,7 @@ class Task:
         data, values = self._data, np.exp(theta)
         features = data.features
         noise = np.full(len(data.counts), values[-1]) if self._noise is None else self._noise
-        correlations, slopes = self._kernel.cross_and_slopes(features, features, values[1:-1])
+        correlations, by_scale = self._kernel.cross_and_scale_gradients(features, features, values[1:-1])
         signal = values[0] * (correlations + 1.0)
         matrix = signal.copy()
         matrix.flat[:: len(matrix) + 1] += noise / data.counts + 1e-10 * values[0]
@@ -215,7 +218,7 @@ class Task:
         loss = 0.5 * self._residuals @ weights + np.log(factor.diagonal()).sum() + 0.5 * away @ away
         pull = inverse - np.outer(weights, weights)
         gradient[0] += 0.5 * np.vdot(pull, signal)
-        gradient[1:-1] += 0.5 * values[0] * np.einsum("ij,cij->c", pull, slopes)
+        gradient[1:-1] += 0.5 * values[0] * np.einsum("ij,cij->c", pull, by_scale)
         if self._noise is None:
             repeats, scatter = (data.counts - 1).sum(), data.scatter.sum()
             loss += 0.5 * repeats * theta[-1] + 0.5 * scatter / values[-1]

@@ -4,7 +4,7 @@ A point is a layout of m units x_1, ..., x_m, in any order. It is mapped to the 
 which no permutation changes, and the squared distance of such means (the maximum mean discrepancy) is
 
     q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),     S(X, Y) = 1/m^2 sum_ij kappa(x_i, y_j),
-    kappa(u, v) = exp(-||u - v||^2 / (2 WIDTH^2)),     units in length scales,     c = WIDTH sqrt(2 m) / reach.
+    kappa(u, v) = exp(-||u - v||^2 / (2 w^2)),   units in length scales,   w = BUMP_WIDTH,   c = w sqrt(2 m) / reach.
 
 The length scales say when two units are alike, and the reach how many units may differ before layouts are unrelated:
 q = 1 / reach^2 if all do. A sum over units has a reach beyond all bounds, however fast its terms change, so that what
@@ -13,7 +13,7 @@ units do not matter, a unit u is mapped to the mean of its own bump and that of 
 
 Gaussian bumps are linearly independent, so that q vanishes for layouts of one orbit only, and a family of kernels of q
 is positive definite on X/G, exactly. It is smooth but for the family's own kink at q = 0, and costs m^2, not m!. It
-is not the orbit-averaged kernel, nor a function of the orbit distance: units much nearer to each other than WIDTH
+is not the orbit-averaged kernel, nor a function of the orbit distance: units much nearer to each other than BUMP_WIDTH
 length scales are seen as their mean moves, and a unit that moves by more than that counts as lost.
 
 References
@@ -27,12 +27,11 @@ from typing import NamedTuple, final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.base import CompiledMetric
-from orbandit.agents.gaussian.euclidean import Index
+from orbandit.agents.gaussian.base import CompiledMetric, Index
 from orbandit.agents.gaussian.memory import Memory
-from orbandit.groups.blocks import BlockGroup
+from orbandit.groups.structures import Multisets
 
-WIDTH = 0.5
+BUMP_WIDTH = 0.5
 """Standard deviation of a bump, in length scales.
 
 Only what length scales are called depends on it. Likely ones were 0.3 to 0.6 widths of the space, with a reach of 0.6
@@ -41,11 +40,11 @@ to 1.8, on sums and pairs of planar units, quantisers and layouts that cover dat
 
 
 class Second(NamedTuple):
-    """Second layouts: in blocks, (h, blocks, units, size, LANES), with their S(Y, Y) and the slopes of that."""
+    """Second layouts: in blocks, (h, blocks, units, size, LANES), with their S(Y, Y) and its derivatives."""
 
     blocks: Array
     values: Array
-    slopes: Array
+    by_kind: Array
 
 
 @final
@@ -54,7 +53,7 @@ class Layouts(CompiledMetric):
 
     Parameters
     ----------
-    group : BlockGroup
+    units : Multisets
         Says how many units there are, and whether their signs matter.
     columns, center
         Which coordinates are seen, and what is taken away from them.
@@ -64,14 +63,14 @@ class Layouts(CompiledMetric):
 
     has_reach = True
 
-    def __init__(self, group: BlockGroup, columns: Index, center: Array, classes: Index) -> None:
+    def __init__(self, units: Multisets, columns: Index, center: Array, classes: Index) -> None:
         self._columns, self._center = columns, center
-        self._units, self._size, self._signed = group.blocks, group.size, group._signed
+        self._units, self._size, self._signed = units
         self._places = classes[: self._size]
         self._own_classes, kinds = np.unique(self._places, return_inverse=True)
         self._kinds = kinds.astype(np.int64)
         self._memory = Memory(self._second)
-        self._square = 2 * self._units * WIDTH**2 * (2 if self._signed else 1)
+        self._square = 2 * self._units * BUMP_WIDTH**2 * (2 if self._signed else 1)
 
     @property
     def width(self) -> int:
@@ -88,19 +87,19 @@ class Layouts(CompiledMetric):
 
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q of the i-th with the i-th."""
-        return self.squared_paired_and_slopes(a, b, lengths)[0]
+        return self.squared_paired_and_scale_gradients(a, b, lengths)[0]
 
-    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return q of the i-th with the i-th, and its slopes; it is proportional to reach^-2."""
+    def squared_paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q of the i-th with the i-th, and its derivatives; it is proportional to reach^-2."""
         one, two = (self._in_blocks(features[:, None], lengths)[0] for features in (a, b))
         own, other, shared = (self._similar(*pair) for pair in ((one, one), (two, two), (one, two)))
         square, lanes = self._square / lengths[-1] ** 2, slice(1, 1 + len(a))
         q = square * np.maximum(own[0] + other[0] - 2 * shared[0], 0.0).reshape(-1)[lanes]
         by_kind = square * (own[1] + other[1] - 2 * shared[1])
-        slopes = np.zeros((len(lengths), len(a)))
-        slopes[self._own_classes] = by_kind.swapaxes(0, 1).reshape(len(self._own_classes), -1)[:, lanes]
-        slopes[-1] = -2 * q
-        return q, slopes
+        by_scale = np.zeros((len(lengths), len(a)))
+        by_scale[self._own_classes] = by_kind.swapaxes(0, 1).reshape(len(self._own_classes), -1)[:, lanes]
+        by_scale[-1] = -2 * q
+        return q, by_scale
 
     def means(self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means of k(q)."""
@@ -108,18 +107,18 @@ class Layouts(CompiledMetric):
         second = self._memory.of(b[:, None], lengths)
         return self._worked_out(family, layouts, second, n, lengths, is_symmetric, np.empty((0, m, n)))
 
-    def means_and_slopes(
+    def means_and_scale_gradients(
         self, family: int, images: Array, b: Array, lengths: Array, is_symmetric: bool
     ) -> tuple[Array, Array]:
-        """Return means and slopes."""
+        """Return means and derivatives."""
         layouts, m, n = self._layouts(images, lengths), len(images), len(b)
         second, by_scale = self._second(b[:, None], lengths), np.empty((len(self._own_classes) + 1, m, n))
         values = self._worked_out(family, layouts, second, n, lengths, is_symmetric, by_scale)
         if len(by_scale) == len(lengths):
             return values, by_scale
-        slopes = np.zeros((len(lengths), m, n))
-        slopes[[*self._own_classes, -1]] = by_scale
-        return values, slopes
+        by_every_scale = np.zeros((len(lengths), m, n))
+        by_every_scale[[*self._own_classes, -1]] = by_scale
+        return values, by_every_scale
 
     def means_along(self, family: int, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return means and gradients; the order of units does not matter, so that points are not sorted."""
@@ -148,7 +147,7 @@ class Layouts(CompiledMetric):
         """Return the means with n second layouts, and write derivatives where there is room for them."""
         from orbandit._kernels.layouts import Own, layout_means
 
-        own, out = Own(second.values, second.slopes, self._kinds), np.empty((len(layouts), n))
+        own, out = Own(second.values, second.by_kind, self._kinds), np.empty((len(layouts), n))
         square, units = self._square / lengths[-1] ** 2, self._units_of(lengths)
         by_unit = np.empty((len(layouts), 0, n)) if by_unit is None else by_unit
         layout_means(family, square, layouts, second.blocks, own, units, is_symmetric, out, by_scale, by_unit)
@@ -156,7 +155,7 @@ class Layouts(CompiledMetric):
 
     def _units_of(self, lengths: Array) -> Array:
         """Return what the places of a unit are divided by, (size,), so that a bump is 2^-||u - v||^2."""
-        return np.asarray(math.sqrt(2 * math.log(2)) * WIDTH * lengths[self._places])
+        return np.asarray(math.sqrt(2 * math.log(2)) * BUMP_WIDTH * lengths[self._places])
 
     def _layouts(self, a: Array, lengths: Array) -> Array:
         """Write features (..., p) as layouts (..., units, size)."""
@@ -167,11 +166,11 @@ class Layouts(CompiledMetric):
         """Return what the kernel needs of (n, h, p) features of second layouts."""
         blocks = self._in_blocks(images, lengths)
         flat = blocks.reshape(-1, *blocks.shape[2:])
-        values, slopes = self._similar(flat, flat)
+        values, by_kind = self._similar(flat, flat)
         return Second(
             blocks,
             values.reshape(*blocks.shape[:2], *values.shape[1:]),
-            slopes.reshape(*blocks.shape[:2], *slopes.shape[1:]),
+            by_kind.reshape(*blocks.shape[:2], *by_kind.shape[1:]),
         )
 
     def _in_blocks(self, images: Array, lengths: Array) -> Array:
@@ -188,10 +187,10 @@ class Layouts(CompiledMetric):
         return np.concatenate([blocks, -blocks], axis=2) if self._signed else np.ascontiguousarray(blocks)
 
     def _similar(self, one: Array, two: Array) -> tuple[Array, Array]:
-        """Return S of each lane with the same lane, (blocks, LANES), and its slopes, (blocks, kinds, LANES)."""
+        """Return S of each lane with the same lane, (blocks, LANES), and its derivatives, (blocks, kinds, LANES)."""
         from orbandit._kernels.layouts import paired_similarities
 
         blocks, lanes = len(one), one.shape[-1]
-        out, slopes = np.empty((blocks, lanes)), np.empty((blocks, len(self._own_classes), lanes))
-        paired_similarities(np.ascontiguousarray(one[:, : self._units]), two, self._kinds, out, slopes)
-        return out, slopes
+        out, by_kind = np.empty((blocks, lanes)), np.empty((blocks, len(self._own_classes), lanes))
+        paired_similarities(np.ascontiguousarray(one[:, : self._units]), two, self._kinds, out, by_kind)
+        return out, by_kind

@@ -14,9 +14,10 @@ import numpy as np
 from orbandit._checks import Array
 from orbandit.agents.gaussian.averaged import Averaged
 from orbandit.agents.gaussian.base import QuotientKernel, is_same
+from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
 
-KEPT, WORTH = 4, 64
-"""So many arrays of features are remembered with their prior variances, of at least so many points."""
+MAX_REMEMBERED = 4
+"""So many arrays of features are remembered with their prior variances."""
 
 
 @final
@@ -62,25 +63,27 @@ class Level(QuotientKernel):
         own = self._diagonal(a, lengths) * self._diagonal(b, lengths)
         return np.asarray(self._inner.paired(a, b, lengths) / np.sqrt(own))
 
-    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return values and slopes by the quotient rule."""
-        values, slopes = self._inner.paired_and_slopes(a, b, lengths)
-        own, own_slopes = self._inner.diagonal_and_slopes(a, lengths)
-        others, other_slopes = self._inner.diagonal_and_slopes(b, lengths)
+    def paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return values and derivatives by the quotient rule."""
+        values, by_scale = self._inner.paired_and_scale_gradients(a, b, lengths)
+        own, own_by_scale = self._inner.diagonal_and_scale_gradients(a, lengths)
+        others, other_by_scale = self._inner.diagonal_and_scale_gradients(b, lengths)
         roots = np.sqrt(own * others)
         values = values / roots
-        return values, slopes / roots - 0.5 * values * (own_slopes / own + other_slopes / others)
+        return values, by_scale / roots - 0.5 * values * (own_by_scale / own + other_by_scale / others)
 
-    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return values and slopes by the quotient rule."""
-        values, slopes = self._inner.cross_and_slopes(a, b, lengths)
-        own, own_slopes = self._inner.diagonal_and_slopes(a, lengths)
-        others, other_slopes = (own, own_slopes) if is_same(a, b) else self._inner.diagonal_and_slopes(b, lengths)
+    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return values and derivatives by the quotient rule."""
+        values, by_scale = self._inner.cross_and_scale_gradients(a, b, lengths)
+        own, own_by_scale = self._inner.diagonal_and_scale_gradients(a, lengths)
+        others, other_by_scale = (
+            (own, own_by_scale) if is_same(a, b) else self._inner.diagonal_and_scale_gradients(b, lengths)
+        )
         roots = np.sqrt(own[:, None] * others)
         values /= roots
-        slopes /= roots
-        slopes -= 0.5 * values * ((own_slopes / own)[:, :, None] + (other_slopes / others)[:, None])
-        return values, slopes
+        by_scale /= roots
+        by_scale -= 0.5 * values * ((own_by_scale / own)[:, :, None] + (other_by_scale / others)[:, None])
+        return values, by_scale
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return values and gradients by the quotient rule."""
@@ -98,7 +101,7 @@ class Level(QuotientKernel):
         A model asks for those of its points and candidates again and again. Points are known by their first images,
         which are themselves.
         """
-        if len(a) < WORTH:
+        if len(a) < MIN_REMEMBERED_POINTS:
             return self._inner.diagonal(a, lengths)
         values, first = np.empty(0), self._inner.first(a)
         for entry in self._known:
@@ -114,5 +117,5 @@ class Level(QuotientKernel):
                 self._known = [other for other in self._known if other is not entry]
                 break
         values = np.concatenate([values, self._inner.diagonal(a[len(values) :], lengths)])
-        self._known = [(first.copy(), lengths.copy(), values), *self._known][:KEPT]
+        self._known = [(first.copy(), lengths.copy(), values), *self._known][:MAX_REMEMBERED]
         return values

@@ -7,7 +7,7 @@ import numpy as np
 
 from orbandit._checks import Array
 
-KEPT, WORTH = 3, 64
+MAX_REMEMBERED, MIN_REMEMBERED_POINTS = 3, 64
 """So many arrays are remembered, of at least so many points: the points observed, with and without images, and the
 candidates."""
 
@@ -41,7 +41,7 @@ class Memory(Generic[T]):
 
     def of(self, images: Array, lengths: Array) -> T:
         """Return the value, and work it out if it is not among those used last."""
-        if len(images) < WORTH:
+        if len(images) < MIN_REMEMBERED_POINTS:
             return self._work(images, lengths)
         count, first = images.shape[1], images[:, 0]
         for place, (known_count, known, scales, value) in enumerate(self._known):
@@ -49,5 +49,5 @@ class Memory(Generic[T]):
                 self._known.insert(0, self._known.pop(place))
                 return value
         value = self._work(images, lengths)
-        self._known = [(count, first.copy(), lengths.copy(), value), *self._known][:KEPT]
+        self._known = [(count, first.copy(), lengths.copy(), value), *self._known][:MAX_REMEMBERED]
         return value

@@ -13,16 +13,17 @@ from typing import NamedTuple, final
 import numpy as np
 
 from orbandit._checks import Array
+from orbandit._rows import Rows
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.base import QuotientKernel
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.posterior import Posterior, floored
 from orbandit.agents.gaussian.thinning import Rewards
-from orbandit.agents.gaussian.warp import PLAIN, Warp
+from orbandit.agents.gaussian.warp import NO_WARP, Warp
 
-SAME = 1e-12
+SAME_POINT_VARIANCE = 1e-12
 """Points are one where the variance of their difference is below this, in units of the signal's."""
-SUREST, EXTRA = 0.02, 5.0
+LEAST_CHANCE, EXTRA_REWARDS = 0.02, 5.0
 """Bernoulli rewards have the variance m (1 - m): of a mean at least so far from 0 and from 1, and moved to 1/2 as by so
 many rewards more. A reward where little is known so counts as a coin's, whatever is expected."""
 
@@ -69,18 +70,16 @@ class Model:
         pool: Candidates,
         rewards: Rewards,
         expected: Array,
-        warp: Warp = PLAIN,
+        warp: Warp = NO_WARP,
     ) -> None:
         self.kernel, self.parameters, self.pool = kernel, parameters, pool
         self.rewards, self.warp = rewards, warp
         self.posterior = Posterior(center, parameters.signal)
-        self._room = np.empty((0, len(pool.points)))
         if len(rewards):
             prior = self._covariances(rewards.features, rewards.features)
             noise = self._noise(expected[0], expected[1])
             self.posterior.rebuild(prior, rewards.counts, warp.of(rewards.means), noise)
-            self._make_room(len(rewards))
-            self._cross[:] = self._covariances(rewards.features, pool.features)
+        self._pool_rows = Rows(self._covariances(rewards.features, pool.features))
         self._refresh()
 
     @property
@@ -101,7 +100,7 @@ class Model:
     @property
     def _cross(self) -> Array:
         """The covariances of observed points with candidates."""
-        return self._room[: self.size]
+        return self._pool_rows.filled
 
     def place(self, feature: Array) -> tuple[int, Array, float]:
         """Return the row of a point, or `size` if it is new, with its covariances and its variance."""
@@ -112,7 +111,7 @@ class Model:
         new = self._covariances(feature[None], self.rewards.features)[0]
         gaps = own + known.diagonal() - 2 * new
         row = int(gaps.argmin())
-        if gaps[row] <= SAME * self.parameters.signal:
+        if gaps[row] <= SAME_POINT_VARIANCE * self.parameters.signal:
             return row, known[row].copy(), float(known[row, row])
         return self.size, new, own
 
@@ -126,12 +125,12 @@ class Model:
             variance = own + spread - float(solution @ (covariances + spread))
             variance = float(floored(np.array(variance), np.array(own + spread)))
             noise = float(self._noise(np.array([mean]), np.array([variance]))[0])
-            self._make_room(row + 1)
-            self._room[row] = self._covariances(feature[None], self.pool.features)[0]
+            with_pool = self._covariances(feature[None], self.pool.features)
         else:
+            with_pool = self._cross[row : row + 1]
             mean, variance, noise = float(self.means[row]), float(self.variances[row]), float(posterior.noise[row])
         told = mean if value is None else self._warped(row, value)
-        moved = self._room[row] + spread * (1 - solution.sum()) - solution @ self._cross
+        moved = with_pool[0] + spread * (1 - solution.sum()) - solution @ self._cross
         among = (posterior.noise / posterior.counts + posterior.jitter) * solution  # K w = k - D w where A w = k
         gain, surprise = 1 / (variance + noise), told - mean
         self.pool_means += moved * (gain * surprise)
@@ -143,6 +142,7 @@ class Model:
             self.means = np.append(self.means, mean + variance * gain * surprise)
             self.variances = np.append(self.variances, variance * noise * gain)
             posterior.append(covariances, own, noise=noise, count=1.0, mean=told)
+            self._pool_rows.append(with_pool)
         else:
             posterior.observe(row, told)
         self.rewards.add(row, point, feature, float(self.warp.undone(np.array(told))) if value is None else value)
@@ -170,22 +170,22 @@ class Model:
             return np.full(len(own), self.posterior.center), own + self.posterior.spread
         return self.posterior.at(self._covariances(self.rewards.features, features), own)
 
-    def slopes(self, points: Array) -> tuple[Array, Array, Array, Array]:
+    def gradients(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """Return mean and variance at (m, dim) points, and their gradients, (m, dim) each."""
         signal, lengths, spread = self.parameters.signal, self.parameters.lengths, self.posterior.spread
         if not self.size:
             flat = np.zeros_like(points)
             return np.full(len(points), self.posterior.center), np.full(len(points), signal + spread), flat, flat
-        values, slopes = self.kernel.along_many(points, self.rewards.features, lengths)
+        values, by_point = self.kernel.along_many(points, self.rewards.features, lengths)
         cross = signal * values + spread
         solutions = self.posterior.solve(cross)
         weights = self.posterior.weights
         means = self.posterior.center + cross @ weights
         prior = np.full(len(points), signal + spread)
         variances = floored(prior - (cross * solutions).sum(axis=1), prior)
-        mean_slopes = signal * (weights @ slopes)
-        variance_slopes = -2 * signal * (solutions[:, None] @ slopes)[:, 0]
-        return means, variances, mean_slopes, variance_slopes
+        mean_gradients = signal * (weights @ by_point)
+        variance_gradients = -2 * signal * (solutions[:, None] @ by_point)[:, 0]
+        return means, variances, mean_gradients, variance_gradients
 
     def joint(self, features: Array) -> tuple[Array, Array]:
         """Return the means at points and their covariances with each other."""
@@ -201,7 +201,7 @@ class Model:
         other = object.__new__(Model)
         other.kernel, other.parameters, other.pool, other.warp = self.kernel, self.parameters, self.pool, self.warp
         other.rewards, other.posterior = self.rewards.copy(), self.posterior.copy()
-        other._room = self._room.copy()
+        other._pool_rows = Rows(self._cross)
         other._pool_prior = self._pool_prior
         other.pool_means, other.pool_variances = self.pool_means.copy(), self.pool_variances.copy()
         other.means, other.variances = self.means.copy(), self.variances.copy()
@@ -228,11 +228,11 @@ class Model:
         }
 
     @classmethod
-    def restored(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
+    def restore(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
         """Return the model whose `arrays` these are, checked; worked out anew if another version's kernel made them."""
         if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:  # 0.1.0 tied the reach to the lengths
             arrays = {**arrays, "lengths": np.append(arrays["lengths"], 1.0)}
-        arrays = {"warp": np.array(PLAIN), **arrays}  # 0.1.0 had none
+        arrays = {"warp": np.array(NO_WARP), **arrays}  # 0.1.0 had none
         check_arrays(arrays, kernel.n_scales, len(pool.points))
         signal, noise, center, jitter = arrays["scalars"].tolist()
         counts, means = arrays["counts"], arrays["means"]
@@ -260,13 +260,6 @@ class Model:
             return np.full(len(means), self.parameters.noise)
         return bernoulli(means, variances)
 
-    def _make_room(self, rows: int) -> None:
-        """Make room for covariances of so many points with candidates."""
-        if rows > len(self._room):
-            grown = np.empty((max(rows, 2 * len(self._room)), self._room.shape[1]))
-            grown[: len(self._room)] = self._room
-            self._room = grown
-
     def _refresh(self) -> None:
         """Work out means and variances from scratch."""
         own = np.full(len(self.pool.points), self.parameters.signal)
@@ -285,7 +278,9 @@ def bernoulli(means: Array, variances: Array) -> Array:
 
     A variance v is what 1/4 over v rewards of a coin leave.
     """
-    likely = (np.clip(means, SUREST, 1 - SUREST) + 2 * EXTRA * variances) / (1 + 4 * EXTRA * variances)
+    likely = (np.clip(means, LEAST_CHANCE, 1 - LEAST_CHANCE) + 2 * EXTRA_REWARDS * variances) / (
+        1 + 4 * EXTRA_REWARDS * variances
+    )
     return np.asarray(likely * (1 - likely))
 
 

@@ -1,58 +1,26 @@
 """Steps from good points: all coordinates a little, or one unit anywhere.
 
-Units are what a group exchanges: a turbine, a machine, a level. Most of a layout is kept where only one of them moves,
-so that a step may be long and still lead to a good layout.
+Units are what a group moves as a whole: a turbine, a machine, a level; see `Group.unit_coordinates`. Most of a layout
+is kept where only one of them moves, so that a step may be long and still lead to a good layout.
 """
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.groups import Diagonal, Group, Joint, Product
-from orbandit.groups.blockwise import Blockwise
+from orbandit.agents.gaussian.base import Index
 from orbandit.spaces import Space
 
-Index = npt.NDArray[np.intp]
-
-SHORTEST, LONGEST = 0.01, 1.0
+SHORTEST_STEP, LONGEST_STEP = 0.01, 1.0
 """Of steps of all coordinates, in length scales."""
-FARTHEST = 2.0
-"""The longest step of one unit, in length scales; the shortest is SHORTEST, too."""
-
-
-def units_of(group: Group) -> list[Index]:
-    """Return the coordinates of each unit; for groups that exchange no blocks, each coordinate is one.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> turbines = ob.groups.BlockPermutation(2, 2)
-    >>> units_of(ob.groups.Product(turbines, ob.groups.Symmetric(2)))
-    [array([0, 1]), array([2, 3]), array([4]), array([5])]
-    >>> units_of(ob.groups.Diagonal(ob.groups.Dihedral(5), 2))
-    [array([0, 1]), array([2, 3])]
-    """
-    dim = group.dim
-    match group:
-        case Blockwise():
-            return list(np.arange(dim).reshape(group.blocks, group.size))
-        case Diagonal():
-            return list(np.arange(dim).reshape(group.copies, -1))
-        case Joint():
-            return min(map(units_of, group.parts), key=len)
-        case Product():
-            starts = np.cumsum([0, *(part.dim for part in group.parts)])
-            parts = zip(starts, group.parts, strict=False)
-            return [start + unit for start, part in parts for unit in units_of(part)]
-        case _:
-            return list(np.arange(dim)[:, None])
+LONGEST_UNIT_MOVE = 2.0
+"""The longest step of one unit, in length scales; the shortest is SHORTEST_STEP, too."""
 
 
 def steps_from(around: Array, space: Space, length: float, size: int, rng: np.random.Generator) -> Array:
     """Return points at random steps from the points given in turn, a length scale long down to a hundredth of it."""
-    reach = length * _log_uniform(SHORTEST, LONGEST, size, rng)
+    reach = length * _log_uniform(SHORTEST_STEP, LONGEST_STEP, size, rng)
     steps = rng.standard_normal((size, space.dim)) / math.sqrt(space.dim)
     return space.project(np.resize(around, (size, space.dim)) + reach[:, None] * steps)
 
@@ -86,7 +54,7 @@ def unit_moves(
     """
     points = np.resize(around, (size, space.dim))
     chosen, others = rng.integers(len(units), size=size), rng.integers(len(elsewhere), size=size)
-    reach = length * _log_uniform(SHORTEST, FARTHEST, size, rng)
+    reach = length * _log_uniform(SHORTEST_STEP, LONGEST_UNIT_MOVE, size, rng)
     for i, (point, unit) in enumerate(zip(points, chosen, strict=True)):
         own = units[unit]
         if i // len(around) % 2:

@@ -15,12 +15,13 @@ import numpy as np
 import scipy.linalg
 
 from orbandit._checks import Array
-from orbandit._kernels.factor import forward, lower_diagonal, solve_each
+from orbandit._kernels.factor import downdate_diagonal, solve_lower, solve_rows
+from orbandit._rows import enlarged
 from orbandit.errors import InputError
 
 JITTER = 1e-10
 """Added to the diagonal, in units of the mean of that of K; a hundred times more as long as there is no factor."""
-ROOM = 64
+FIRST_ROOM = 64
 """Rows that there is room for at first; the room doubles."""
 
 
@@ -44,14 +45,11 @@ class Posterior:
     (2, 0.556, 0.239)
     """
 
-    _prior: Array
-    _factor: Array
-    _rows: Array
-
     def __init__(self, center: float, spread: float) -> None:
         self.center, self.spread = center, spread
         self.size, self.jitter = 0, 0.0
-        self._room(ROOM)
+        self._prior, self._factor, self._rows = np.empty((0, 0)), np.empty((0, 0)), np.empty((3, 0))
+        self._room(FIRST_ROOM)
         self._weights: Array | None = None
 
     @property
@@ -89,7 +87,7 @@ class Posterior:
     def rebuild(self, covariances: Array, counts: Array, means: Array, noise: Array) -> None:
         """Start again with these points."""
         self.size = 0
-        self._room(max(ROOM, len(counts)))
+        self._room(max(FIRST_ROOM, len(counts)))
         self.size = len(counts)
         self.covariances[:] = covariances
         self.counts[:], self.means[:], self.noise[:] = counts, means, noise
@@ -111,7 +109,7 @@ class Posterior:
             self.jitter = JITTER * own
         row = self._factor[size]
         row[:size] = covariances + self.spread
-        forward(self._factor, size, row)
+        solve_lower(self._factor, size, row)
         square = own + self.spread + noise / count + self.jitter - row[:size] @ row[:size]
         self.size, self._weights = size + 1, None
         if square > self.jitter / 2:  # what is left of a variance that cannot be below the jitter
@@ -126,7 +124,7 @@ class Posterior:
         self._rows[0, place] = count + 1
         self._rows[1, place] += (value - self._rows[1, place]) / (count + 1)
         self._weights = None
-        if not lower_diagonal(self._factor, self.size, place, noise / count - noise / (count + 1), self._work):
+        if not downdate_diagonal(self._factor, self.size, place, noise / count - noise / (count + 1), self._work):
             self._refactor()
 
     def copy(self) -> "Posterior":
@@ -142,7 +140,7 @@ class Posterior:
     def solve(self, vector: Array) -> Array:
         """Return the solution x of A x = b, for one b or for each row."""
         solution = vector.copy()
-        solve_each(self._factor, self.size, np.atleast_2d(solution))
+        solve_rows(self._factor, self.size, np.atleast_2d(solution))
         return solution
 
     def at(self, cross: Array, own: Array) -> tuple[Array, Array]:
@@ -158,12 +156,9 @@ class Posterior:
 
     def _room(self, rows: int) -> None:
         """Make room for so many rows, and keep those there are."""
-        kept = self.size
-        prior, factor, columns = np.zeros((rows, rows)), np.zeros((rows, rows)), np.zeros((3, rows))
-        if kept:
-            prior[:kept, :kept], factor[:kept, :kept] = self.covariances, self.factor
-            columns[:, :kept] = self._rows[:, :kept]
-        self._prior, self._factor, self._rows, self._work = prior, factor, columns, np.zeros((3, rows))
+        self._prior = enlarged(self.covariances, (rows, rows))
+        self._factor = enlarged(self.factor, (rows, rows))
+        self._rows, self._work = enlarged(self._rows[:, : self.size], (3, rows)), np.zeros((3, rows))
 
     def _refactor(self) -> None:
         """Make the factor from scratch, with as much jitter as it takes."""

@@ -1,20 +1,19 @@
-"""quotient_kernel: the kernel on X/G for a space and a group, put together from the group's parts.
+"""quotient_kernel: the kernel on X/G for a space and a group, put together by what the group says of its orbits.
 
-=================================================  ===============================================================
-group                                              kernel
-=================================================  ===============================================================
-none, and reflection groups                        k of the distance of folds, which is the orbit distance: the largest
-                                                   of k(g x, y), at the cost of one fold per point
-BlockPermutation, SignedBlockPermutation           k averaged over the group up to FEW elements, beyond them k of a
-                                                   distance of multisets of units, see `Layouts`
-Orthogonal                                         k of the distance of invariants, see `Gram`
-Diagonal                                           that of the blocks that move together; else by its elements
-Product                                            k of the sum of the parts' squared distances, times the kernels of
-                                                   parts that are listed
-Joint(a, b)                                        that of a, averaged over b; for exchanges of blocks a, with at most
-                                                   MOST elements in all, k averaged over the group
-others, with at most MOST elements                 k averaged over the group
-=================================================  ===============================================================
+========================  ==========================================================================================
+`Group.structure`         kernel
+========================  ==========================================================================================
+none is asked for         no group, and reflection groups: k of the distance of folds, which is the orbit distance:
+                          the max kernel, at the cost of one fold per point
+`Multisets`               exchanges of blocks: k averaged over up to MAX_AVERAGED_EXCHANGES elements, beyond them k of
+                          a distance of multisets, see `Layouts`
+`GramMatrices`            Orthogonal: k of the distance of invariants, see `Gram`
+`Rearranged`              Diagonal: that of the group which moves all copies together
+`SideBySide`              Product: k of the sum of the parts' squared distances, times the kernels of listed parts
+`Extension`               Joint: that of the normal subgroup, averaged over cosets; if it exchanges blocks, and the
+                          whole has at most MAX_AVERAGED elements, k averaged over the group
+`Listed`                  all others, with at most MAX_AVERAGED elements: k averaged over the group
+========================  ==========================================================================================
 
 Averages are scaled to prior variances of 1, see `Level`. All kernels are positive definite and invariant, whatever the
 positive length scales; other groups are refused.
@@ -26,26 +25,26 @@ import numpy as np
 
 from orbandit._checks import Array, shown
 from orbandit.agents.gaussian.averaged import Averaged, Times
-from orbandit.agents.gaussian.base import Metric, QuotientKernel
-from orbandit.agents.gaussian.euclidean import Aligned, Folded, Gram, Index
+from orbandit.agents.gaussian.base import Index, Metric, QuotientKernel
+from orbandit.agents.gaussian.euclidean import Aligned, Folded, Gram
 from orbandit.agents.gaussian.families import Family, family_named
 from orbandit.agents.gaussian.layouts import Layouts
 from orbandit.agents.gaussian.level import Level
 from orbandit.agents.gaussian.radial import Sum, radial
 from orbandit.errors import GroupTooLargeError
-from orbandit.groups import Diagonal, Group, Joint, Orthogonal, Product, Trivial
+from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
-from orbandit.groups.blocks import BlockGroup
 from orbandit.groups.closure import generic_point
+from orbandit.groups.structures import Extension, GramMatrices, Multisets, Rearranged, SideBySide
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
-__all__ = ["MOST", "QuotientKernel", "aligned_kernel", "quotient_kernel"]
+__all__ = ["MAX_AVERAGED", "QuotientKernel", "aligned_kernel", "quotient_kernel"]
 
-MOST = 128
+MAX_AVERAGED = 128
 """Most elements that a kernel is averaged over: each value costs as much as that many."""
 
-FEW = 24
+MAX_AVERAGED_EXCHANGES = 24
 """Exchanges of blocks up to this order are averaged over: that finds better layouts of few turbines than `Layouts`."""
 
 
@@ -127,28 +126,24 @@ def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientK
     center, classes = setting.whole.center[columns], setting.classes[columns]
     if group.is_reflection:
         return Folded(group, columns, center, classes, len(setting.widths))
-    match group:
-        case BlockGroup() if 1 < group.order <= FEW:
-            return _listed(group, columns, setting)
-        case BlockGroup() if group.blocks > 1:
-            return _layouts(group, columns, setting)
-        case BlockGroup() if not group._signed:
-            return Folded(Trivial(group.dim), columns, center, classes, len(setting.widths))
-        case Orthogonal():
-            return Gram(group, columns, center, classes, setting.widths)
-        case Diagonal():
-            return _part(group._inner, columns[group._places], setting)
-        case Product():
-            return _product(group, columns, setting)
-        case Joint():
-            return _joint(group, columns, setting)
+    match group.structure:
+        case Multisets() as units if group.order > MAX_AVERAGED_EXCHANGES:
+            return Layouts(units, columns, center, classes)
+        case GramMatrices() as matrices:
+            return Gram(matrices, columns, center, classes, setting.widths)
+        case Rearranged(inner, places):
+            return _part(inner, columns[places], setting)
+        case SideBySide(parts):
+            return _product(parts, columns, setting)
+        case Extension() as extension:
+            return _extension(group, extension, columns, setting)
         case _:
             return _listed(group, columns, setting)
 
 
-def _product(group: Product, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
+def _product(groups: tuple[tuple[Group, slice], ...], columns: Index, setting: _Setting) -> Metric | QuotientKernel:
     """Add up squared distances, and multiply the kernels of parts that have none."""
-    parts = [_part(part, columns[own], setting) for part, own in zip(group.parts, group._slices, strict=True)]
+    parts = [_part(group, columns[own], setting) for group, own in groups]
     metrics = [part for part in parts if isinstance(part, Metric)]
     kernels = [part for part in parts if isinstance(part, QuotientKernel)]
     if not kernels:
@@ -156,25 +151,27 @@ def _product(group: Product, columns: Index, setting: _Setting) -> Metric | Quot
     return Times([*kernels, _as_kernel(Sum(metrics), setting)]) if metrics else Times(kernels)
 
 
-def _joint(group: Joint, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
-    """Average the kernel of a over the cosets of b, if b leaves it alone."""
-    if isinstance(group._a, BlockGroup) and group._a.blocks > 1:
-        if group.order <= MOST:
+def _extension(group: Group, extension: Extension, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
+    """Average the kernel of the normal subgroup over the cosets, if it is invariant under them."""
+    normal, cosets, generators = extension
+    center, units = setting.whole.center[columns], normal.structure
+    if isinstance(units, Multisets) and units.blocks > 1:
+        if group.order <= MAX_AVERAGED:
             return _listed(group, columns, setting)
-        inner: Metric | QuotientKernel = _layouts(group._a, columns, setting)
+        inner: Metric | QuotientKernel = Layouts(units, columns, center, setting.classes[columns])
     else:
-        inner = _part(group._a, columns, setting)
-    kernel, cosets, center = _as_kernel(inner, setting), group._cosets, setting.whole.center[columns]
+        inner = _part(normal, columns, setting)
+    kernel = _as_kernel(inner, setting)
     if len(cosets) == 1:
         return inner
-    if len(cosets) > MOST:
+    if len(cosets) > MAX_AVERAGED:
         raise _too_large(group, f"its second part has {len(cosets)} elements besides those of the first")
     # One mean suffices if k(h x, h y) = k(x, y). All kernels here are such for turns and permutations of places;
     # yet there are maps that normalise a group of blocks and are not.
     x, lengths = np.zeros((2, setting.whole.dim)), kernel.unit / 2
     x[:, columns] = generic_point(2 * group.dim).reshape(2, -1) * lengths[setting.classes[columns]]
-    images = np.repeat(x[None], len(group._b.generators), axis=0)
-    images[:, :, columns] = x[:, columns] @ np.swapaxes(group._b.generators, 1, 2)
+    images = np.repeat(x[None], len(generators), axis=0)
+    images[:, :, columns] = x[:, columns] @ np.swapaxes(generators, 1, 2)
     first, second = (kernel.features(points + setting.whole.center) for points in np.swapaxes(images, 0, 1))
     one, two = kernel.features(x + setting.whole.center)[:, None]
     if np.abs(kernel.paired(first, second, lengths) - kernel.paired(one, two, lengths)).max(initial=0.0) > 1e-9:
@@ -182,19 +179,15 @@ def _joint(group: Joint, columns: Index, setting: _Setting) -> Metric | Quotient
     return Level(Averaged(kernel, cosets, columns, center))
 
 
-def _layouts(group: BlockGroup, columns: Index, setting: _Setting) -> Layouts:
-    return Layouts(group, columns, setting.whole.center[columns], setting.classes[columns])
-
-
 def _listed(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
     """Average the plain kernel over all elements."""
-    if group.order > MOST:
+    if group.order > MAX_AVERAGED:
         raise _too_large(group, "it has no closed form and is listed")
     center, classes = setting.whole.center[columns], setting.classes[columns]
     plain = Folded(Trivial(group.dim), columns, center, classes, len(setting.widths))
     if group.order == 1:
         return plain
-    elements = group.elements(MOST)
+    elements = group.elements(MAX_AVERAGED)
     identity = np.abs(elements - np.eye(group.dim)).max(axis=(1, 2)).argmin()
     elements[[0, identity]] = elements[[identity, 0]]
     return Level(Averaged(_as_kernel(plain, setting), elements, columns, center))
@@ -202,8 +195,8 @@ def _listed(group: Group, columns: Index, setting: _Setting) -> Metric | Quotien
 
 def _too_large(group: Group, why: str) -> GroupTooLargeError:
     return GroupTooLargeError(
-        f"a kernel is averaged over at most {MOST} elements, but {shown(group)} has {shown(group.order)} and {why}; "
-        "pass a subgroup, such as a reflection group, a BlockPermutation or an Orthogonal within it."
+        f"a kernel is averaged over at most {MAX_AVERAGED} elements, but {shown(group)} has {shown(group.order)} and "
+        f"{why}; pass a subgroup, such as a reflection group, a BlockPermutation or an Orthogonal within it."
     )
 
 

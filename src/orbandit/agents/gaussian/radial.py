@@ -6,7 +6,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import CompiledMetric, Metric, QuotientKernel, is_same, side_by_side
-from orbandit.agents.gaussian.families import FAMILIES, Family
+from orbandit.agents.gaussian.families import Family
 
 
 class Radial(QuotientKernel):
@@ -44,11 +44,11 @@ class Radial(QuotientKernel):
         """Return the family's value at each squared distance."""
         return self._family.value(self._metric.squared_paired(a, b, lengths))
 
-    def paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `paired` and its derivatives by the chain rule."""
-        q, slopes = self._metric.squared_paired_and_slopes(a, b, lengths)
+        q, by_scale = self._metric.squared_paired_and_scale_gradients(a, b, lengths)
         values, by_q = self._family.both(q)
-        return values, slopes * by_q
+        return values, by_scale * by_q
 
 
 @final
@@ -59,12 +59,12 @@ class Chained(Radial):
         """Return the family's value at each squared distance."""
         return self._family.value(self._metric.squared(a, b, lengths))
 
-    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `cross` and its derivatives by the chain rule."""
-        q, slopes = self._metric.squared_and_slopes(a, b, lengths)
+        q, by_scale = self._metric.squared_and_scale_gradients(a, b, lengths)
         values, by_q = self._family.both(q)
-        slopes *= by_q
-        return values, slopes
+        by_scale *= by_q
+        return values, by_scale
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return values and gradients by the chain rule."""
@@ -80,19 +80,15 @@ class Fused(Radial):
 
     _metric: CompiledMetric
 
-    def __init__(self, widths: Array, metric: CompiledMetric, family: Family) -> None:
-        super().__init__(widths, metric, family)
-        self._number = 1 + list(FAMILIES.values()).index(family)
-
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the values at all pairs; the fewer points come first, since long rows are quick."""
         if len(b) < len(a):
             return self.cross(b, a, lengths).T
         return self.means(a[:, None], b, lengths, is_same(a, b))
 
-    def cross_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return `cross` and its derivatives."""
-        return self.means_and_slopes(a[:, None], b, lengths, is_same(a, b))
+        return self.means_and_scale_gradients(a[:, None], b, lengths, is_same(a, b))
 
     def along_many(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return values and gradients."""
@@ -100,15 +96,17 @@ class Fused(Radial):
 
     def means(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
         """Return the means over images."""
-        return self._metric.means(self._number, images, b, lengths, is_symmetric)
+        return self._metric.means(self._family.number, images, b, lengths, is_symmetric)
 
-    def means_and_slopes(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> tuple[Array, Array]:
+    def means_and_scale_gradients(
+        self, images: Array, b: Array, lengths: Array, is_symmetric: bool
+    ) -> tuple[Array, Array]:
         """Return the means over images, and their derivatives."""
-        return self._metric.means_and_slopes(self._number, images, b, lengths, is_symmetric)
+        return self._metric.means_and_scale_gradients(self._family.number, images, b, lengths, is_symmetric)
 
     def means_along(self, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the means over images, and their gradients."""
-        return self._metric.means_along(self._number, points, images, lengths)
+        return self._metric.means_along(self._family.number, points, images, lengths)
 
 
 @final
@@ -138,15 +136,15 @@ class Sum(Metric):
         parts = zip(self._parts, self._slices, strict=True)
         return np.asarray(sum(part.squared_paired(a[:, own], b[:, own], lengths) for part, own in parts))
 
-    def squared_paired_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Add up the parts' squared distances and slopes."""
+    def squared_paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Add up the parts' squared distances and derivatives."""
         parts = zip(self._parts, self._slices, strict=True)
-        return _added([part.squared_paired_and_slopes(a[:, own], b[:, own], lengths) for part, own in parts])
+        return _added([part.squared_paired_and_scale_gradients(a[:, own], b[:, own], lengths) for part, own in parts])
 
-    def squared_and_slopes(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Add up the parts' squared distances and slopes."""
+    def squared_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Add up the parts' squared distances and derivatives."""
         parts = zip(self._parts, self._slices, strict=True)
-        return _added([part.squared_and_slopes(a[:, own], b[:, own], lengths) for part, own in parts])
+        return _added([part.squared_and_scale_gradients(a[:, own], b[:, own], lengths) for part, own in parts])
 
     def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Add up the parts' squared distances and gradients."""

@@ -8,12 +8,10 @@ for noise. Pairs go by their cost, and a point is in one pair at most until all 
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.meshes.cells import Rows
-
-Index = npt.NDArray[np.intp]
+from orbandit._rows import Rows
+from orbandit.agents.gaussian.base import Index
 
 
 @final
@@ -53,7 +51,7 @@ class Rewards:
         return self._stats.filled[:, 2]
 
     def __len__(self) -> int:
-        return len(self._stats.filled)
+        return len(self._stats)
 
     def add(self, row: int, point: Array, feature: Array, value: float) -> None:
         """Add a reward of the point in a row, which may be the next one."""

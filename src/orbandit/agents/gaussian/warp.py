@@ -5,7 +5,8 @@
 Penalties and collisions give rewards a long tail at the bottom, which a stationary process takes for what is usual
 everywhere. The warp draws the tail in, and leaves alone what is near the top: g has slope 1 there, and bends where
 rewards are `scale` / `strength` below. A strength of 0 is no warp. The likelihood chooses the strength; with the warp
-it is multiplied by the slopes of g, as a density is (Snelson, Rasmussen, Ghahramani, Warped Gaussian processes, 2003).
+it is multiplied by the derivatives of g, as a density is (Snelson, Rasmussen, Ghahramani, Warped Gaussian processes,
+2003).
 """
 
 from typing import NamedTuple
@@ -48,13 +49,13 @@ class Warp(NamedTuple):
         below = self.scale / self.strength * np.expm1(self.strength / self.scale * drawn)
         return np.asarray(warped + drawn - below)
 
-    def slopes(self, rewards: Array) -> Array:
+    def derivatives(self, rewards: Array) -> Array:
         """Return the derivatives of g."""
         below = np.maximum(self.top - rewards, 0.0)
         return np.asarray(1.0 / (1.0 + self.strength / self.scale * below))
 
 
-PLAIN = Warp(1.0, 1.0, 0.0)
+NO_WARP = Warp(1.0, 1.0, 0.0)
 """No warp."""
 
 
@@ -69,4 +70,4 @@ def warped_about(rewards: Array, strength: float) -> Warp:
     """
     top = float(rewards.max())
     scale = top - float(np.median(rewards))
-    return Warp(top, scale, strength) if scale > 0 else PLAIN
+    return Warp(top, scale, strength) if scale > 0 else NO_WARP

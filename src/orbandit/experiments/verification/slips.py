@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from orbandit.agents import UniformMeshN
-from orbandit.agents.scales import measured_net
+from orbandit.agents.mesh_rule import measured_net
 from orbandit.experiments.verification.lines import Line, Step, judged
 from orbandit.groups import BlockPermutation, Coxeter, Dihedral, Orthogonal, SignedBlockPermutation, Symmetric
 from orbandit.meshes import CoveringTree, Mesh, OrbitGraph, net, orbit_neighbors

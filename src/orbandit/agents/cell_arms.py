@@ -1,0 +1,67 @@
+"""CellArms: the cells of a tree over a space, or over its orbits, as arms; they are made where they are wanted."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.agents.files import Arrays
+from orbandit.agents.points import Points, point_of
+from orbandit.meshes.cells import CellTree
+
+
+@final
+class CellArms:
+    """Cells to play.
+
+    Parameters
+    ----------
+    points : Points
+        Where they lie.
+    locate : callable
+        Returns the cell that a reward at a point is for, given the point in the agent's units.
+    """
+
+    def __init__(self, points: Points, locate: Callable[[Array], int]) -> None:
+        self.space, self.group, self.scale, self.units = points.space, points.group, points.scale, points.units
+        self.key, self.check, self.packed, self.unpacked = points.key, points.check, points.packed, points.unpacked
+        self.inside, self._locate = points.inside, locate
+        self.cells = CellTree(points.units.space, points.units.group)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def numbering(self) -> object:
+        """Another object whenever cells are numbered anew."""
+        return self.cells
+
+    def point(self, handle: int) -> Array:
+        """Return the point of a cell."""
+        return np.array(self.units.leave(self.cells.points(np.array([handle])))[0]) + 0.0
+
+    def points_from(self, first: int) -> Array:
+        """Return the points of the cells from a number on."""
+        return self.units.leave(self.cells.points(np.arange(first, len(self.cells))))
+
+    def handle(self, point: Any) -> int:
+        """Return the cell that a reward at a point is for."""
+        return self._locate(self.inside(point))
+
+    def admits(self, key: bytes, handle: int) -> bool:
+        """Tell whether a point is that of a cell, or lies in it: a cell's own may have its fold in another."""
+        if not 0 <= handle < len(self.cells):
+            return False
+        inside = self.units.enter(point_of(key))[None]
+        is_own = np.abs(self.cells.points(np.array([handle])) - inside).max() <= self.units.space.tolerance
+        return bool(is_own) or self.cells.holds(handle, self.cells.place(inside)[0])
+
+    @property
+    def arrays_to_save(self) -> Arrays:
+        """The cells, as files hold them."""
+        return {"parents": self.cells.parents, "children": self.cells.children}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Undo `arrays_to_save`, checked."""
+        self.cells.restore(arrays["parents"], arrays["children"])

@@ -1,0 +1,209 @@
+"""MeshRule: which mesh to play on for n rounds.
+
+There are two rules for delta:
+
+    order       delta = (log n / (n |G|))^(1/(d+2)),                    Theorem 1
+    measured    n delta^2 = K(delta) log n, K the size of the quotient net: what Theorem 1's choice balances,
+                with the net's own size in place of c delta^-d / |G|
+
+The first needs a finite group, and delta < c / |G| for its premise to hold: for an infinite group it is 0, for S_20
+absurd. The second works for any group. Both are for rewards in [0, 1] and a Lipschitz constant of 1; distances in X are
+`scale` = L / (high - low) times shorter.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, as_positive, shown, unknown_name
+from orbandit.agents.points import Points
+from orbandit.agents.sizes import check_sizes
+from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, MeshTooLargeError
+from orbandit.groups import Group, Trivial
+from orbandit.groups.base import MAX_ELEMENTS
+from orbandit.meshes import CoveringTree, Mesh, net, quotient_net
+from orbandit.meshes.nets import log_least_size
+from orbandit.spaces import Space
+
+MANY = 10_000
+"""Groups with more elements than this get the measured rule unless the caller names one."""
+
+CLOSE = 1.02
+"""The measured delta is within this factor of the smallest."""
+
+ALIKE, FEW = 64, 2**17
+"""A tree of coverings has at most so many leaves for each distinct point of them, unless it has few: `load` counts on
+that, which is told the points and makes the tree again."""
+
+
+@final
+class MeshRule:
+    """The settings `mesh` and `delta` of an agent, and the meshes that they mean.
+
+    Parameters
+    ----------
+    points : Points
+        Where it plays.
+    mesh : str or Mesh
+        One of the names, or a mesh of the user's own.
+    delta : "auto", "order", "measured" or float
+        How fine.
+    names : sequence of str
+        What `mesh` may be: "quotient", "full", "tree".
+    one_per_orbit : bool
+        Whether two points of one orbit count as one: where a reward is for the nearest arm, there must be no two
+        equally near.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        mesh: str | Mesh,
+        delta: str | float,
+        names: Sequence[str] = ("quotient",),
+        one_per_orbit: bool = False,
+    ) -> None:
+        self._points, self._space, self._group = points, points.space, points.group
+        self._names, self._one_per_orbit = names, one_per_orbit
+        self._mesh, self._delta = self._checked_mesh(mesh), delta
+        if not isinstance(delta, str):
+            self._delta = as_positive(delta, "delta")
+        elif delta not in ("auto", "order", "measured"):
+            raise unknown_name("rule for delta", delta, ("auto", "order", "measured"))
+        if isinstance(mesh, Mesh) and delta != "auto":
+            raise InputError(f"a given mesh has its own delta, but got delta={shown(delta)} too; drop it.")
+        self._tree: CoveringTree | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the settings leave one mesh only, whatever the horizon."""
+        return isinstance(self._mesh, Mesh) or not isinstance(self._delta, str)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether arms are the leaves of a tree of coverings."""
+        return self._mesh == "tree"
+
+    def mesh(self, n: int) -> Mesh:
+        """Return the mesh for n rounds."""
+        if isinstance(self._mesh, Mesh):
+            return self.distinct(self._mesh)
+        rule = self._delta
+        if rule == "auto":
+            rule = "measured" if self._group is not None and self._group.order > MANY else "order"
+        if rule == "measured":
+            measured = measured_net(self._space, self._group, n, self._points.scale)
+            if self._mesh == "quotient":
+                return self.distinct(measured)
+            delta = measured.delta
+        elif isinstance(rule, str):
+            order = 1 if self._group is None else self._group.order
+            delta = order_delta(n, order, self._space.intrinsic_dim) / self._points.scale
+        else:
+            delta = rule
+        return self.mesh_of(delta)
+
+    def mesh_of(self, delta: float) -> Mesh:
+        """Return the mesh of the name given, with another delta."""
+        if self.is_tree:
+            return self.distinct(self._leaves(delta))
+        if self._mesh == "full" or self._group is None:
+            return self.distinct(net(self._space, delta))
+        return self.distinct(quotient_net(self._space, self._group, delta))
+
+    def distinct(self, mesh: Mesh) -> Mesh:
+        """Return the mesh without points that are there twice, since an arm is known by its point."""
+        mesh = _at(mesh, np.unique(mesh.points, axis=0, return_index=True)[1])
+        if self._group is None or not self._one_per_orbit:
+            return mesh
+        folds = self._group.fold(mesh.points).round(9 - int(np.floor(np.log10(self._space.diameter))))
+        return _at(mesh, np.unique(folds, axis=0, return_index=True)[1])
+
+    def tree(self, delta: float, points: int) -> CoveringTree:
+        """Return the tree of coverings whose leaves are a mesh with so many distinct points."""
+        if self._tree is None or self._tree.mesh.delta != delta:
+            self._tree = CoveringTree(self._space, delta, limit=2 * _most_leaves(points))
+        return self._tree
+
+    def restore(self, points: Array, delta: float) -> Mesh:
+        """Return a mesh as a file holds it, checked."""
+        mesh = Mesh(points, delta, self._space, self._group)
+        self._checked_mesh(mesh)
+        if self.distinct(mesh) is not mesh:
+            raise ValueError("points that are there twice")
+        return mesh
+
+    def _leaves(self, delta: float) -> Mesh:
+        tree = CoveringTree(self._space, delta)
+        if len(tree.mesh) > _most_leaves(len(self.distinct(tree.mesh))):
+            raise MeshTooLargeError(
+                f"the leaves of mesh='tree' must have a distinct point for every {ALIKE} of them, but with delta="
+                f"{delta:.3g} there are {len(tree.mesh):,} with fewer; use a larger `delta`, or mesh='quotient'."
+            )
+        self._tree = tree
+        return tree.mesh
+
+    def _checked_mesh(self, mesh: str | Mesh) -> str | Mesh:
+        if isinstance(mesh, Mesh):
+            check_sizes(mesh.space, mesh.group)
+            inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space.tolerance)
+            if not np.all(inside):
+                raise InputError(f"`mesh` must have points of {shown(self._space)}, but {shown(mesh)} has others.")
+            return mesh
+        if not isinstance(mesh, str):
+            raise InputTypeError(f"`mesh` must be a Mesh or one of {', '.join(self._names)}, but got {shown(mesh)}.")
+        if mesh not in self._names:
+            raise unknown_name("mesh", mesh, self._names)
+        if mesh == "tree" and self._group is not None and self._group.order > MAX_ELEMENTS:
+            raise GroupTooLargeError(
+                f"the search of mesh='tree' lists orbits, but {shown(self._group)} has {shown(self._group.order)} "
+                "elements; use mesh='quotient'."
+            )
+        return mesh
+
+
+def order_delta(n: int, order: int | float, dim: int) -> float:
+    """Return delta by the order of the group."""
+    if order == math.inf:
+        raise InputError('delta="order" needs a finite group, but this one is infinite; use delta="measured".')
+    log_n = math.log(max(n, 2))
+    return math.exp((math.log(log_n) - math.log(n) - math.log(order)) / (dim + 2))  # Theorem 1
+
+
+def measured_net(space: Space, group: Group | None, n: int, scale: float) -> Mesh:
+    """Return the finest quotient net with K log n <= n min(1, delta)^2, to within a few per cent of delta."""
+    symmetry = group or Trivial(space.dim)
+
+    def affordable(delta: float) -> Mesh | None:
+        most = n * min(1.0, scale * delta) ** 2 / math.log(max(n, 2))  # rewards differ by 1 at most
+        if most < 1 or log_least_size(space, symmetry, delta) > math.log(most):
+            return None
+        try:
+            mesh = quotient_net(space, symmetry, delta) if group else net(space, delta)
+        except MeshTooLargeError:
+            return None
+        return mesh if len(mesh) <= most else None
+
+    fine, coarse = None, space.diameter
+    best = affordable(coarse) or quotient_net(space, symmetry, coarse)  # one arm, if even that is too much
+    while fine is None or coarse / fine > CLOSE:
+        delta = coarse / 2 if fine is None else math.sqrt(coarse * fine)
+        mesh = affordable(delta)
+        if mesh is None:
+            fine = delta
+        else:
+            best, coarse = mesh, delta
+    return best
+
+
+def _at(mesh: Mesh, rows: npt.NDArray[np.intp]) -> Mesh:
+    """Return the points of a mesh at some rows, in their order; the mesh itself if that are all."""
+    return mesh if len(rows) == len(mesh) else Mesh(mesh.points[np.sort(rows)], mesh.delta, mesh.space, mesh.group)
+
+
+def _most_leaves(points: int) -> int:
+    """Return how many leaves a tree with so many distinct points may have."""
+    return max(FEW, ALIKE * points)

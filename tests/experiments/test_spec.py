@@ -269,6 +269,40 @@ def test_agents_of_ones_own_follow_the_contract_of_simulate(write):
     assert "unknown key 'garantee' of agent branch. Did you mean 'guarantee'" in wrong[0][1]
 
 
+TOLD = ("group", "horizon", "lipschitz", "reward_range", "seed", "space")
+SIGNATURES = {
+    "space, group=None, *, horizon, lipschitz, reward_range, seed, width=1": TOLD,
+    "space, **more": TOLD,
+    "space, width, **more": TOLD,
+    "group, space, *, horizon, lipschitz, reward_range, seed, width=1": TOLD,
+    "seed, space, /, width=1": ("seed", "space"),
+    "space, *, width, horizon": ("horizon", "space"),
+}
+
+
+@pytest.mark.parametrize("signature", SIGNATURES)
+def test_a_class_of_ones_own_is_told_what_it_takes_by_name(write, signature):
+    name = f"told_{list(SIGNATURES).index(signature)}"
+    code = f"class Mine:\n    def __init__(self, {signature}):\n        given = dict(locals())\n"
+    code += "        del given['self']\n        self.given = given | given.pop('more', {})\n"
+    write(code + "    def ask(self): return [0.5, 0.5]\n    def tell(self, point, reward): pass\n", f"{name}.py")
+    text = HEAD + CONE + 'group = { class = "Symmetric", dim = 2 }\n'
+    [task] = spec.read(write(text + f'[[agent]]\nclass = "{name}:Mine"\nwidth = 3\n')).tasks()
+    arguments, made = task.arguments(), []
+    maker = arguments.pop("agent")
+
+    def kept(*args, **told):
+        made.append(maker(*args, **told))
+        return made[-1]
+
+    ob.simulate(kept, **arguments)
+    given, problem = made[0].given, arguments["problem"]
+    assert given.pop("width") == 3
+    assert sorted(given) == sorted(SIGNATURES[signature])
+    expected = {"space": problem.space, "group": problem.group, "horizon": 10}
+    assert all(given[key] is expected[key] or given[key] == 10 for key in expected.keys() & given.keys())
+
+
 SEEDS = "must be a whole number of runs, from 1 to 1,000,000, or a list of seeds"
 TOP = [
     ("horizon = [10]\nhorizons = [1]\n", 1, "unknown key 'horizon' of an experiment. Did you mean 'horizons'"),

@@ -90,13 +90,13 @@ class Entry:
         return self.name.rpartition(":")[2]
 
     def takes_all(self) -> bool:
-        """Tell whether an agent can be called with all that agents are told."""
-        told = dict.fromkeys(["horizon", *OFFERED, "seed"])
+        """Tell whether an agent can be called as agents are; a class must name its space and group so."""
         try:
-            self.signature.bind_partial(None, None, **told)
+            bound = self.signature.bind_partial("space", "group", **dict.fromkeys(["horizon", *OFFERED, "seed"]))
         except TypeError:
             return False
-        return True
+        names = (bound.arguments.get("space"), bound.arguments.get("group"))
+        return names == ("space", "group") or not isinstance(self.make, type)
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -342,7 +342,7 @@ def _entry(kind: str, name: str, make: Callable[..., Any]) -> Entry:
     except (TypeError, ValueError) as error:
         raise InputError(f"the parameters of {name!r} cannot be read: {error}.") from error
     entry = _described(kind, name, make, signature)
-    if kind == "agent" and not isinstance(getattr(make, "func", make), type) and not entry.takes_all():
+    if kind == "agent" and not isinstance(make, type) and not entry.takes_all():
         raise InputError(f"{name!r} must be a class, or a callable {CALL}, but is {shown(make)}.")
     return entry
 

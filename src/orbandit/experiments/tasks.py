@@ -95,7 +95,7 @@ def _player(text: str, folder: Path) -> tuple[Maker, bool]:
     use_group = bool(options.pop("group"))
     if entry.takes_all():
         return partial(entry.make, **options), use_group
-    unused = {} if "lipschitz" in entry.signature.parameters else {"lipschitz": None}  # it may take a search
+    unused = {} if _takes(entry, "lipschitz") else {"lipschitz": None}  # which may take a search
     return partial(_told_some, entry, **unused, **options), use_group
 
 
@@ -103,8 +103,11 @@ def _told_some(entry: Entry, space: Space, group: Group | None, /, **told: Any) 
     """Make an agent of the user's own, whose class takes only some of what agents are told, by their names."""
     known = {"space": space, "group": group, **told}
     usual = {"space", "group", "horizon", "seed", *OFFERED}
-    taken = entry.signature.parameters
-    return registry.call(entry, {key: value for key, value in known.items() if key in taken or key not in usual})
+    return registry.call(entry, {key: known[key] for key in known if key not in usual or _takes(entry, key)})
+
+
+def _takes(entry: Entry, key: str) -> bool:
+    return entry.is_open or key in entry.signature.parameters
 
 
 def as_text(table: dict[str, Any]) -> str:

@@ -30,6 +30,12 @@ SHOWN = {  # what each example must print
         "  with the group      without it\n        100     0 ",
         "picture: ",
     ],
+    "four_workers.py": [
+        "after 20 runs: speeds [",
+        "litres a second",
+        " runs gave a value, ",
+        "of random speeds 43% crash",
+    ],
     "identical_machines.py": ["reward 0.489; all equal: 0.370", "ratio: 0.", "picture: "],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],
     "matrix_factorization.py": ["O(2):", "blind:", "1.00 of blind", "picture: "],

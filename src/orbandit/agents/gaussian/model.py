@@ -120,7 +120,8 @@ class Model:
         """Learn a reward in [0, 1] of a point; None for the one that is expected, which moves no mean."""
         row, covariances, own = self.place(feature)
         posterior, spread, is_new = self.posterior, self.parameters.signal, row == self.size
-        solution = posterior.solve(covariances + spread)
+        half = posterior.half(covariances + spread)
+        solution = posterior.other_half(half)
         if is_new:
             mean = posterior.center + float(posterior.weights @ (covariances + spread)) if row else posterior.center
             variance = own + spread - float(solution @ (covariances + spread))
@@ -142,7 +143,7 @@ class Model:
         if is_new:
             self.means = np.append(self.means, mean + variance * gain * surprise)
             self.variances = np.append(self.variances, variance * noise * gain)
-            posterior.append(covariances, own, noise=noise, count=1.0, mean=told)
+            posterior.append(covariances, own, noise=noise, count=1.0, mean=told, half=half)
             self._pool_rows.append(with_pool)
         else:
             posterior.observe(row, told)

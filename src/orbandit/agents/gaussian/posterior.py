@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from orbandit._checks import Array
-from orbandit._kernels.factor import downdate_diagonal, solve_lower, solve_rows
+from orbandit._kernels.factor import downdate_diagonal, solve_lower, solve_rows, solve_upper
 from orbandit._rows import enlarged
 from orbandit.errors import InputError
 
@@ -99,8 +99,10 @@ class Posterior:
         """Take up a factor as it was saved; `rebuild` comes first."""
         self.factor[:], self.jitter, self._weights = factor, jitter, None
 
-    def append(self, covariances: Array, own: float, *, noise: float, count: float, mean: float) -> None:
-        """Add a point, by its covariances with those there are and its variance."""
+    def append(
+        self, covariances: Array, own: float, *, noise: float, count: float, mean: float, half: Array | None = None
+    ) -> None:
+        """Add a point, by its covariances with those there are and its variance; their `half` if it is known."""
         size = self.size
         if size == len(self._prior):
             self._room(2 * size)
@@ -110,8 +112,7 @@ class Posterior:
         if size == 0:
             self.jitter = JITTER * own
         row = self._factor[size]
-        row[:size] = covariances + self.spread
-        solve_lower(self._factor, size, row)
+        row[:size] = self.half(covariances + self.spread) if half is None else half
         square = own + self.spread + noise / count + self.jitter - row[:size] @ row[:size]
         self.size, self._weights = size + 1, None
         if square > self.jitter / 2:  # what is left of a variance that cannot be below the jitter
@@ -135,6 +136,18 @@ class Posterior:
         other = copy.copy(self)
         other._rows, other._is_branch = self._rows.copy(), True
         return other
+
+    def half(self, vector: Array) -> Array:
+        """Return L^-1 b, for the factor L of A."""
+        solution = vector.copy()
+        solve_lower(self._factor, self.size, solution)
+        return solution
+
+    def other_half(self, vector: Array) -> Array:
+        """Return the solution x of A x = b, given L^-1 b."""
+        solution = vector.copy()
+        solve_upper(self._factor, self.size, solution)
+        return solution
 
     def solve(self, vector: Array) -> Array:
         """Return the solution x of A x = b, for one b or for each row."""

@@ -87,9 +87,6 @@ class View:
         if self._driver is None:
             return {}
         pending: dict[int, Array] = {}
-        for number, params in self._flying.items():
-            if number != trial.number and (point := self._coordinates.point(params)) is not None:
-                pending[number] = point
         unseen = 0
         for other in (trials[place] for place in self._open if place < len(trials)):
             if other.number == trial.number or other.state != TrialState.RUNNING:
@@ -97,8 +94,13 @@ class View:
             point = self._coordinates.point({**other.system_attrs.get("fixed_params", {}), **other.params})
             if point is not None:
                 pending[other.number] = point
-            elif other.number not in pending and other.number < trial.number and _is_recent(other, trial):
+            elif other.number not in self._flying and other.number < trial.number and _is_recent(other, trial):
                 unseen += 1
+        for number, params in self._flying.items():  # proposed, and not suggested yet
+            if number not in pending and number != trial.number:
+                point = self._coordinates.point(params)
+                if point is not None:
+                    pending[number] = point
         params = self._coordinates.params(proposal(self._driver, list(pending.values()), unseen, rng))
         self._flying[trial.number] = params
         return params

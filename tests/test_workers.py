@@ -275,6 +275,27 @@ def test_an_interruption_waits_for_nothing_and_keeps_what_is_there(how):
     assert value(calls[0]) not in best.history.values
 
 
+class Interrupted(Late):
+    """Ctrl-C reaches all workers at once, as it does in a terminal, from a call on; others end at once."""
+
+    def __init__(self, first):
+        super().__init__(lambda calls: [calls - 1] if calls < first else [])
+        self.first = first
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = super().submit(fn, *args, **kwargs)
+        if len(self.calls) >= self.first:
+            future.set_exception(KeyboardInterrupt())
+        return future
+
+
+@pytest.mark.parametrize("first", [5, 6, 7])
+def test_an_interruption_of_all_workers_keeps_what_is_there(first):
+    best = ob.maximize(value, CUBE, S3, budget=50, seed=0, executor=Interrupted(first), workers=3, agent=Scattered)
+    assert best.interrupted
+    assert len(best.history) == first - 1
+
+
 def test_several_failures_at_once_are_all_named():
     barrier = threading.Barrier(3, timeout=600)
 

@@ -216,7 +216,7 @@ class Pool:
         self._flying[future] = (point, losses)
 
     def _result(self, future: Future[Attempt], again: bool) -> Result | None:
-        """Return what a measurement gave; None if it was lost, and then begin it again if wanted."""
+        """Return what a measurement gave; None if it was lost or interrupted; the former is begun again if wanted."""
         point, losses = self._flying.pop(future)
         try:
             return _result(point, future.result())
@@ -233,6 +233,10 @@ class Pool:
                 stacklevel=2,
             )
             self._submit(point, losses + 1)
+            return None
+        except BaseException:  # Ctrl-C reaches workers, too
+            if again:
+                raise
             return None
 
     def _close(self) -> None:

@@ -214,6 +214,18 @@ def test_an_interruption_while_everything_is_told_again_loses_nothing(monkeypatc
     assert np.isfinite(best.value)
 
 
+def test_an_interruption_while_the_best_point_is_chosen_keeps_the_history(monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ob.agents.OrbitGP, "recommend", interrupted)
+    with pytest.raises(
+        MeasurementError, match=r"choosing the best point failed after 20 .*KeyboardInterrupt"
+    ) as caught:
+        ob.maximize(lambda x: x.sum(), CUBE, S3, budget=20, seed=0)
+    assert len(caught.value.history) == 20
+
+
 def test_a_failure_of_the_agent_keeps_the_history():
     def steep(space, group, **settings):
         if settings["reward_range"] != (0.0, 1.0):

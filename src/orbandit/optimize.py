@@ -141,7 +141,7 @@ def maximize(
     -------
     Best
         With `.point`, `.value` and `.history`. Ctrl-C ends the search early and returns what is known, without waiting
-        for measurements under way.
+        for measurements under way; while the best point is chosen, it ends with a `MeasurementError`.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def _optimize(
     try:
         point = driver.recommend()
         return Best(point, driver.estimate(point), driver.history(), interrupted)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         _stop(driver, bench, failures == "avoid", "choosing the best point", None, error)
 
 
@@ -332,7 +332,7 @@ def _kept(driver: Driver, results: list[Result], is_avoiding: bool) -> list[Fail
 
 
 def _stop(
-    driver: Driver, bench: Bench, is_avoiding: bool, what: str, point: Array | None, error: Exception
+    driver: Driver, bench: Bench, is_avoiding: bool, what: str, point: Array | None, error: BaseException
 ) -> NoReturn:
     """End with an error that carries all that was measured, what is under way included."""
     others = _kept(driver, bench.finish(), is_avoiding)

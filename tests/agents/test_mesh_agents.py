@@ -121,11 +121,20 @@ def test_a_reward_updates_the_nearest_arm_of_uniform_mesh(place):
     np.testing.assert_array_equal(agent.counts(), expected)
 
 
-def test_a_mesh_that_leaves_out_a_part_of_the_space_says_so():
-    agent = A.UniformMeshN(SQUARE, horizon=100, mesh=M.Mesh([[0.1, 0.1]], 0.1), seed=0)
-    with pytest.raises(InputError, match="does not cover"):
-        agent.tell([0.9, 0.9], 1.0)
-    assert agent.rounds == 0
+@pytest.mark.parametrize("kind", SHARING)
+@pytest.mark.parametrize("pending", [0, 1, 2])
+def test_a_mesh_that_leaves_out_a_part_of_the_space_says_so(kind, pending):
+    agent = kind(SQUARE, horizon=100, mesh=M.Mesh([[0.1, 0.1]], 0.1), seed=0)
+    for _ in range(pending):
+        agent.ask()
+    for call in (
+        lambda: agent.tell([0.9, 0.9], 1.0),
+        lambda: agent.expect([0.9, 0.9]),
+        lambda: agent.tell_batch([[0.1, 0.1], [0.9, 0.9]], [1.0, 1.0]),
+    ):
+        with pytest.raises(InputError, match="does not cover"):
+            call()
+    assert agent.rounds == agent.counts().sum() == 0
 
 
 @places

@@ -135,6 +135,7 @@ class SideObservationElimination(Agent):
             self._end_phases()
             self.count_rounds(len(points))
         else:
+            self.arms.learning_all(points)  # which refuses all if one is no arm's
             self._tell_each(points, rewards)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:

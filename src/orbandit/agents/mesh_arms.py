@@ -160,13 +160,18 @@ class MeshArms(Generic[L]):
         """Learn many scaled rewards at once; return False if they have to be kept one by one for later meshes."""
         if self._refines:
             return False
+        sizes, arms = self.learning_all(points)
+        self.table.add(arms, np.repeat(values, sizes), np.ones(len(arms)))
+        return True
+
+    def learning_all(self, points: Sequence[Any] | npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], ArmArray]:
+        """Return how many arms learn from a reward at each of many points, and which; refuse points without one."""
         batch = as_points(points, self.space.dim)[0]
         indptr, arms = self.learners.at(batch)
         sizes = np.diff(indptr)
         if not sizes.all():
             self.learning(ELSEWHERE, batch[np.argmin(sizes)])  # refuses it
-        self.table.add(arms, np.repeat(values, sizes), np.ones(len(arms)))
-        return True
+        return sizes, arms
 
     def play(self, means: Array, draws: Array, low: float, span: float, quota: float = np.inf) -> npt.NDArray[np.int64]:
         """Play Bernoulli rounds, compiled; return the arms played, and list who learns from those that follow."""

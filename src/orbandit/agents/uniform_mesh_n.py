@@ -118,6 +118,7 @@ class UniformMeshN(Agent):
         if self._ledger.is_empty and self.arms.observe_all(points, (rewards - self._low) / self._span):
             self.count_rounds(len(points))
         else:
+            self.arms.learning_all(points)  # which refuses all if one is no arm's
             self._tell_each(points, rewards)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:

@@ -209,6 +209,9 @@ def test_refused_calls_change_nothing(name, horizon):
     for bad in (np.nan, np.inf, -np.inf, -1.1, 2.0001, 1e300):
         with pytest.raises(InputError, match="reward"):
             agent.tell(point, bad)
+    for unknown in ("rewards", "value"):
+        with pytest.raises(InputTypeError, match=rf"`tell` of {type(agent).__name__} takes no '{unknown}'"):
+            agent.tell(point, 0.5, **{unknown: 0.5})
     for bad in ("1", None, [0.5], 1j, np.array([0.5]), "high"):
         with pytest.raises(InputTypeError, match="reward"):
             agent.tell(point, bad)

@@ -181,6 +181,10 @@ class Agent(ABC):
         value, key, ledger = self._scaled(reward), self.arms.key(point), self._ledger
         handle, released = ledger.answered(key)
         if details:
+            if unknown := details.keys() - _details(type(self)):
+                raise InputTypeError(
+                    f"`tell` of {type(self).__name__} takes no {', '.join(map(repr, sorted(unknown)))}."
+                )
             self._observe(handle, point, value, released, **details)
         else:
             self._observe(handle, point, value, released)  # which is faster
@@ -434,6 +438,13 @@ def as_goal(value: Any, horizon: int | None, rounds: int) -> int:
 @lru_cache
 def _signature(kind: type[Agent]) -> inspect.Signature:
     return inspect.signature(kind.__init__)
+
+
+@lru_cache
+def _details(kind: type[Agent]) -> frozenset[str]:
+    """Return what else than a point and a reward an agent may be told."""
+    parameters = inspect.signature(kind._observe).parameters.values()
+    return frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
 
 
 def _kinds(cls: type[Agent]) -> list[type[Any]]:

@@ -85,7 +85,7 @@ class UCBN(Agent):
         return self.arms.table.leader  # argmax of mean(i) + sqrt(2 log n / O(i))
 
     def _observe(
-        self, handle: int, point: Any, value: float, released: float, side: Mapping[int, float] | None = None
+        self, handle: int, point: Any, value: float, released: float, *, side: Mapping[int, float] | None = None
     ) -> None:
         arm = handle if handle != ELSEWHERE else self.arms.handle(point)
         if side is None:

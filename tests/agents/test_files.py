@@ -362,6 +362,29 @@ UNUSUAL = {
 }
 
 
+def test_settings_are_those_of_the_call_whatever_becomes_of_its_arguments():
+    def given():
+        return {
+            ob.agents.UCB1: [np.array(4)],
+            ob.agents.OrbitUCB1: [4, np.array([[1, 0, 2, 3]])],
+            ob.agents.UCBN: [(np.array([0, 2, 4]), np.array([0, 1, 0, 1]))],
+        }
+
+    common = {"horizon": np.array(50), "reward_range": np.array([0.0, 2.0])}
+    known = {kind: state(kind(*args, **common, seed=0)) for kind, args in given().items()}
+    for kind, args in given().items():
+        own = {name: value.copy() for name, value in common.items()}
+        agent = kind(*args, **own, seed=0)
+        for array in (*own.values(), *(part for arg in args for part in (arg if isinstance(arg, tuple) else [arg]))):
+            if isinstance(array, np.ndarray):
+                array[...] = 9
+        assert state(agent) == known[kind]
+    slope = np.array(2.0)
+    agent = ob.agents.UniformMesh(S.Box(0.0, 1.0, dim=2), lipschitz=slope, seed=0)
+    slope[...] = 3.0
+    assert copy.deepcopy(agent).lipschitz == agent.lipschitz == 2.0
+
+
 @pytest.mark.parametrize("unusual", UNUSUAL)
 def test_every_file_that_is_saved_loads(unusual, tmp_path):
     agent = UNUSUAL[unusual]()

@@ -108,7 +108,7 @@ class Agent(ABC):
         except TypeError:
             return made  # the constructor says the same, with its own name
         given.apply_defaults()
-        made._settings = {name: value for name, value in given.arguments.items() if name not in ("self", "seed")}
+        made._settings = {name: _kept(value) for name, value in given.arguments.items() if name not in ("self", "seed")}
         return made
 
     def _plan(self, horizon: int | None, reward_range: tuple[float, float]) -> None:
@@ -438,6 +438,11 @@ def as_goal(value: Any, horizon: int | None, rounds: int) -> int:
 @lru_cache
 def _signature(kind: type[Agent]) -> inspect.Signature:
     return inspect.signature(kind.__init__)
+
+
+def _kept(value: Any) -> Any:
+    """Return a setting that the caller can change no more: an array of one number is that number."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
 @lru_cache

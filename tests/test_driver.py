@@ -2,12 +2,14 @@
 
 import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 
 import orbandit as ob
 from orbandit.driver import SPREAD, Driver, Outcome, Range
+from orbandit.errors import InputError
 
 CUBE, S3 = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
 TREE = ob.agents.OrbitTree
@@ -181,6 +183,37 @@ def test_an_agent_of_ones_own_needs_ask_and_tell_only(recorder):
     np.testing.assert_array_equal(best, history.points[history.values.argmin()])
     assert driver.estimate(best[::-1]) == history.values.min()  # an image of it
     assert len(recorder.made[-1].told) == 60
+
+
+@pytest.mark.parametrize("given", [{}, {"lipschitz": 2.0}])
+def test_settings_of_a_partial_go_before_those_of_the_search(given):
+    made = []
+
+    def make(space, group, **told):
+        made.append((space, group, told))
+        return ob.agents.UniformMesh(space, group, **told)
+
+    own = {"lipschitz": 3.0, "horizon": 70, "seed": 5, "group": None}
+    driver = Driver(CUBE, S3, partial(make, **own), seed=0, horizon=100, **given)
+    driver.learn(outcomes(np.linspace(0, 5, 30)))
+    driver.ask()
+    (space, group, told), driver = made[-1], Driver(CUBE, S3, partial(make, **own, delta=0.5), seed=0)
+    driver.ask()
+    assert space is CUBE  # with a Lipschitz constant, its own coordinates
+    assert group is None
+    assert (told["lipschitz"], told["horizon"], told["seed"]) == (given.get("lipschitz", 3.0), 70, 5)
+    assert made[-1][2]["delta"] == 0.5
+
+
+@pytest.mark.parametrize("own", [{"reward_range": (0.0, 5.0)}, {"space": CUBE}])
+def test_what_only_the_search_can_know_is_refused_in_a_partial(own):
+    (name,) = own
+    for make in (
+        lambda agent: ob.maximize(lambda x: 1.0, CUBE, budget=1, agent=agent),
+        lambda agent: ob.integrations.optuna.OrbitSampler(agent=agent),
+    ):
+        with pytest.raises(InputError, match=f"`{name}` is the search's, .* leave it out"):
+            make(partial(TREE, **own))
 
 
 def test_a_copy_goes_on_as_it_does():

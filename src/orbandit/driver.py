@@ -27,13 +27,14 @@ is the mean of what was measured at the nearest point.
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
 from orbandit._checks import Array, as_positive, shown
 from orbandit.agents.suited import CROSSOVER, Maker, learns_slopes, suited
-from orbandit.errors import InputTypeError
+from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
 from orbandit.groups.units import Units
@@ -118,7 +119,9 @@ class Driver:
     space, group
         As for an agent.
     maker : callable, optional
-        Makes agents, as in `maximize`; by default the one that suits the number of measurements.
+        Makes agents, as in `maximize`; by default the one that suits the number of measurements. What a
+        `functools.partial` says of the group, the horizon or the seed goes before the following, and so does its
+        `lipschitz` where none is given.
     sign : float
         1 if values are to be maximised, -1 if minimised.
     horizon : int, optional
@@ -143,8 +146,13 @@ class Driver:
         seed: int,
         crossover: int = CROSSOVER,
     ) -> None:
-        check_fit(space, group)
         check_maker(maker)
+        if isinstance(maker, partial):  # whose settings go before those of the search
+            own = dict(maker.keywords)
+            group, horizon, seed = own.pop("group", group), own.get("horizon", horizon), own.get("seed", seed)
+            lipschitz = own.get("lipschitz") if lipschitz is None else lipschitz
+            maker = partial(maker.func, *maker.args, **own)
+        check_fit(space, group)
         self._space, self._group, self._sign, self._horizon, self._seed = space, group, sign, horizon, seed
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
         self._crossover, self._is_free, self._suited_for = crossover, maker is None, horizon or 0
@@ -394,9 +402,12 @@ class Driver:
 
 
 def check_maker(maker: Maker | None) -> None:
-    """Refuse what cannot make agents."""
+    """Refuse what cannot make the agents of a search."""
     if maker is not None and not callable(maker):
         raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {shown(maker)}.")
+    for name in ("space", "reward_range"):
+        if name in getattr(maker, "keywords", {}):
+            raise InputError(f"`{name}` is the search's, but `agent` has one of its own; leave it out of the partial.")
 
 
 def _inform(agent: Any, what: str, place: Array) -> None:

@@ -111,7 +111,8 @@ def maximize(
         coordinates divided by the width of the space, each class that the group mixes by its own: metres may stand
         beside degrees.
     agent : callable, optional
-        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
+        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are; a
+        `functools.partial` of one may have its own horizon, seed, group and, if none is given here, `lipschitz`. By
         default `OrbitGP` below 3,000 measurements, history included, or 12,000 in more than four dimensions, and
         `OrbitTree` from there on, since its choices take microseconds instead of milliseconds; also for the few groups
         for which `OrbitGP` has no kernel.

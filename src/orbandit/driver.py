@@ -146,10 +146,11 @@ class Driver:
         check_fit(space, group)
         check_maker(maker)
         self._space, self._group, self._sign, self._horizon, self._seed = space, group, sign, horizon, seed
-        self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
+        stated = getattr(maker, "keywords", {}).get("lipschitz") if lipschitz is None else lipschitz  # by a partial
+        self._lipschitz = None if stated is None else as_positive(stated, "lipschitz")
         self._crossover, self._is_free, self._suited_for = crossover, maker is None, horizon or 0
         self._maker = maker or suited(self._suited_for, space, group, crossover)
-        is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
+        is_scaled = stated is None and not learns_slopes(self._maker)  # those that learn do it themselves
         self._units = Units(space, group) if is_scaled else Units.same(space, group)
         self._outcomes: list[Outcome] = []
         self._were_pending: list[bool] = []

@@ -81,7 +81,7 @@ class HOO(Agent):
         cells = self.arms.cells
         self._rho = 2 ** (-1 / max(1, int((cells.sides(0) > 0).sum()))) if rho is None else as_positive(rho, "rho")
         if self._rho >= 1:
-            raise InputError(f"`rho < 1` must hold, but got rho={rho}.")
+            raise InputError(f"`rho < 1` must hold, but got rho={rho}.", field="rho", value=rho)
         least = max(cells.diameter(h) * points.scale / self._rho**h for h in range(DEEPEST + 1))
         self._nu = least if nu is None else as_positive(nu, "nu") / self._span
         self._widths: Array = self._nu * self._rho ** np.arange(DEEPEST + 1.0)  # nu rho^h

@@ -7,6 +7,8 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 from scipy.optimize import lsq_linear
 
+from orbandit.agents.optimism import CALM
+
 
 def orbit_distances(elements, a, b):
     """Minimum over all elements of ||g x - y||, for two batches."""
@@ -272,7 +274,7 @@ class OrbitTree:
             key = self.bound(cell)
         else:
             mean, self.spreads[cell] = self.krige(self.place(cell))
-            beta = max(self.constants.BETA, math.sqrt(max(0.0, 2 * self.log - 2 * math.log(self.constants.CALM))))
+            beta = max(self.constants.BETA, math.sqrt(max(0.0, 2 * self.log - 2 * math.log(CALM))))
             bonus = beta * self.spreads[cell]
             key = mean + bonus + self.constants.ALPHA * self.radius(cell)
         self.keys[cell] = key + self.ties(cell)
@@ -310,7 +312,7 @@ class OrbitTree:
             self.review()
 
     def next_due(self, visits):
-        return visits + max(1, math.floor(self.constants.BATCH * visits))
+        return visits + max(1, math.floor(self.constants.JUDGED_AGAIN * visits))
 
     def review(self):
         for cell in self.rewards:

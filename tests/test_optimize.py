@@ -1,5 +1,7 @@
 """maximize and minimize: any range of values, interruptions, failures, and measurements made before."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -340,3 +342,20 @@ def test_spaces_of_any_width(width, agent):
         lambda x: float(1 - np.abs(np.sort(x) / width - peak).mean()), space, group, agent=agent, budget=80, seed=0
     )
     assert np.abs(np.sort(best.point) / width - peak).max() < 0.2
+
+
+def test_a_lipschitz_constant_of_a_partial_is_kept():
+    made = []
+
+    def recorded(*args, **told):
+        made.append(told["lipschitz"])
+        return ob.agents.UniformMesh(*args, **told)
+
+    def run(agent, **more):
+        made.clear()
+        ob.maximize(lambda x: 1 - float(x.sum()), CUBE, S3, budget=20, agent=agent, seed=0, **more)
+        return set(made)
+
+    assert run(functools.partial(recorded, lipschitz=3.0)) == {3.0}
+    assert run(functools.partial(recorded, lipschitz=3.0), lipschitz=2.0) == {2.0}
+    assert run(recorded).isdisjoint({2.0, 3.0})

@@ -79,8 +79,8 @@ def test_recommending_takes_the_best_mean_and_not_the_luckiest_reward():
 
 
 def test_beyond_a_limit_points_are_merged_and_no_reward_is_lost(monkeypatch):
-    monkeypatch.setattr(orbit_gp, "MOST", 40)
-    monkeypatch.setattr(orbit_gp, "FITTED", 24)
+    monkeypatch.setattr(orbit_gp, "MAX_DISTINCT_POINTS", 40)
+    monkeypatch.setattr(orbit_gp, "MAX_FITTED_POINTS", 24)
     agent, rng = orbit_gp.OrbitGP(SQUARE, SWAP, horizon=300, candidates=32, seed=0), np.random.default_rng(0)
     for point in rng.random((200, 2)):
         agent.tell(point, float(np.clip(bump(point)[0] + 0.05 * rng.standard_normal(), 0, 1)))
@@ -103,7 +103,7 @@ def test_points_that_stand_for_all_are_the_best_and_some_of_every_rank():
 def test_the_noise_is_known_after_more_points_than_are_fitted():
     agent = orbit_gp.OrbitGP(S.Box(0.0, 1.0, dim=3), G.Symmetric(3), horizon=600, goal="best", seed=0)
     rng = np.random.default_rng(0)
-    points = agent.space.sample(orbit_gp.FITTED + 200, rng)
+    points = agent.space.sample(orbit_gp.MAX_FITTED_POINTS + 200, rng)
     steep = 0.5 + 0.3 * np.cos(6 * points).prod(axis=1)
     agent.tell_batch(points, steep + 0.01 * rng.standard_normal(len(points)))
     assert 0.007 < math.sqrt(agent._model.parameters.noise) < 0.014

@@ -11,6 +11,7 @@ from agent_cases import rounds_of
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit.agents import orbit_tree as constants
+from orbandit.agents.optimism import CALM
 from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.errors import InputError
 from orbandit.meshes.cells import CellTree, hashes
@@ -263,7 +264,7 @@ def test_epochs_take_up_their_horizon():
     agent = OrbitTree(SQUARE, seed=0)
     rounds_of(agent, bump(SQUARE), np.random.default_rng(0).random(20_000))
     assert agent._goal == 32_768
-    assert agent._tree.rules[kriging.RULE_BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / constants.CALM)))
+    assert agent._tree.rules[kriging.RULE_BETA] == pytest.approx(math.sqrt(2 * math.log(32_768 / CALM)))
     bounds = OrbitTree(SQUARE, guarantee="theory", lipschitz=1.0, seed=0)
     rounds_of(bounds, bump(SQUARE), np.random.default_rng(0).random(100))
     assert bounds._tree.rules[kriging.RULE_LOG] == pytest.approx(math.log(6 * 128.0**3))

@@ -74,7 +74,9 @@ class MeshRule:
         elif delta not in ("auto", "order", "measured"):
             raise unknown_name("rule for delta", delta, ("auto", "order", "measured"))
         if isinstance(mesh, Mesh) and delta != "auto":
-            raise InputError(f"a given mesh has its own delta, but got delta={shown(delta)} too; drop it.")
+            raise InputError(
+                f"a given mesh has its own delta, but got delta={shown(delta)} too; drop it.", field="delta"
+            )
         self._tree: CoveringTree | None = None
 
     @property
@@ -151,10 +153,14 @@ class MeshRule:
             check_sizes(mesh.space, mesh.group)
             inside = mesh.dim == self._space.dim and self._space.contains(mesh.points, tol=self._space.tolerance)
             if not np.all(inside):
-                raise InputError(f"`mesh` must have points of {shown(self._space)}, but {shown(mesh)} has others.")
+                raise InputError(
+                    f"`mesh` must have points of {shown(self._space)}, but {shown(mesh)} has others.", field="mesh"
+                )
             return mesh
         if not isinstance(mesh, str):
-            raise InputTypeError(f"`mesh` must be a Mesh or one of {', '.join(self._names)}, but got {shown(mesh)}.")
+            raise InputTypeError(
+                f"`mesh` must be a Mesh or one of {', '.join(self._names)}, but got {shown(mesh)}.", field="mesh"
+            )
         if mesh not in self._names:
             raise unknown_name("mesh", mesh, self._names)
         if mesh == "tree" and self._group is not None and self._group.order > MAX_ELEMENTS:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._kernels.arms import ArmArray
+from orbandit._rows import Rows
 
 Arms = npt.NDArray[np.intp]
 Finder = Callable[[Arms], tuple[npt.NDArray[np.int64], ArmArray]]
@@ -31,8 +32,8 @@ class Neighborhoods:
         self._find, self.batch = find, batch
         self.starts = np.zeros(size, dtype=np.int64)
         self.sizes = np.full(size, -1, dtype=np.int64)
-        self.pool = np.empty(0, dtype=np.int32)
-        self._used = 0
+        self._grown = Rows(np.empty(0, dtype=np.int32))
+        self.pool: ArmArray = self._grown.filled
         if batch == 0:
             self.list(np.arange(size))
 
@@ -49,11 +50,7 @@ class Neighborhoods:
     def list(self, arms: Arms) -> None:
         """Find the neighbours of arms that have no list yet."""
         indptr, indices = self._find(arms)
-        need = self._used + len(indices)
-        if need > len(self.pool):
-            room = need if self._used == 0 else max(need, 2 * len(self.pool))
-            self.pool = np.concatenate([self.pool[: self._used], np.empty(room - self._used, dtype=np.int32)])
-        self.pool[self._used : need] = indices
-        self.starts[arms] = self._used + indptr[:-1]
+        self.starts[arms] = len(self._grown) + indptr[:-1]
+        self._grown.append(indices)
+        self.pool = self._grown.filled
         self.sizes[arms] = np.diff(indptr)
-        self._used = need

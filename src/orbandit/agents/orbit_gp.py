@@ -42,9 +42,9 @@ DESIGN_STREAM = 2**32
 """What the seeds of the initial design begin with, which those of rounds never do."""
 FIRST_FIT, GROWTH = 5, 1.2
 """The parameters are fitted after so many rewards, and whenever their number has grown by this factor."""
-MOST, FITTED = 1024, 256
+MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
 """Most distinct points, and most of them that parameters are fitted to."""
-THINNED = 0.75
+THINNED_PART = 0.75
 """To what part the points are thinned when there are too many."""
 BINARY_SIGNAL = 0.1
 """Signal variance for Bernoulli rewards where the Lipschitz constant is known. Then nothing is fitted: zeros and ones
@@ -52,7 +52,7 @@ say so little of the parameters that the likelihood's were worse on cones with r
 BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
 """The least V of the priors for Bernoulli rewards, which tell little of the variance of their means, and the deviation
 of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and tops are missed."""
-RELATIVE_LENGTH, REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
+RELATIVE_LENGTH, PRIOR_REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
 """Centre of the prior of length scales, over the width of the space, that of a reach, and the deviation of their
 logarithms."""
 HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
@@ -167,7 +167,7 @@ class OrbitGP(Agent):
             _, first = np.unique(scale_classes(self._points.units.generators), return_index=True)
             hinted = HINTED_LENGTH / self._points.scale / self._points.units.sizes[first]
             lengths, doubt = np.clip(hinted, 0.02 * widths, 2 * widths), HINTED_DOUBT
-        return Prior(np.append(lengths, REACH) if self._kernel.has_reach else lengths, doubt)
+        return Prior(np.append(lengths, PRIOR_REACH) if self._kernel.has_reach else lengths, doubt)
 
     @property
     def lipschitz(self) -> float:
@@ -224,7 +224,7 @@ class OrbitGP(Agent):
         feature = self._model.features(inside[None])[0]
         self._fantasy = None
         self._is_binary = self._is_binary and value in (0.0, 1.0)
-        if self._model.size >= MOST and self._model.place(feature)[0] == self._model.size:
+        if self._model.size >= MAX_DISTINCT_POINTS and self._model.place(feature)[0] == self._model.size:
             self._thin()
         self._model.add(np.array(inside), feature, value)
         if self._rounds + 1 >= self._due and not self._holds:
@@ -275,10 +275,10 @@ class OrbitGP(Agent):
             self._model = self._made(kept, model.rewards, model.expected)
             return
         rewards, rows = model.rewards, np.arange(model.size, dtype=np.intp)
-        if model.size > FITTED and self._is_binary:  # zeros and ones say something together only
-            rewards, rows = thinned(rewards, self._gaps(), FITTED)
-        elif model.size > FITTED:
-            rows = ranked(model.means, FITTED)
+        if model.size > MAX_FITTED_POINTS and self._is_binary:  # zeros and ones say something together only
+            rewards, rows = thinned(rewards, self._gaps(), MAX_FITTED_POINTS)
+        elif model.size > MAX_FITTED_POINTS:
+            rows = ranked(model.means, MAX_FITTED_POINTS)
             rewards = rewards.at(rows)
         noise, prior = None, self._prior
         if self._noise is not None:
@@ -317,7 +317,7 @@ class OrbitGP(Agent):
     def _thin(self) -> None:
         """Merge points, since there are too many."""
         model = self._model
-        rewards, rows = thinned(model.rewards, self._gaps(), int(THINNED * MOST))
+        rewards, rows = thinned(model.rewards, self._gaps(), int(THINNED_PART * MAX_DISTINCT_POINTS))
         same = Hypothesis(model.kernel, model.parameters, model.posterior.center, model.warp)
         self._model = self._made(same, rewards, model.expected[:, rows])
 

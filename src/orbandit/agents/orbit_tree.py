@@ -33,15 +33,15 @@ from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.leaves import PRIOR, Leaves, check_state, radii
 from orbandit.agents.ledger import ELSEWHERE
+from orbandit.agents.optimism import deviation_weight
 from orbandit.agents.points import Points
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN
 from orbandit.spaces import Space
 
-BETA, CALM = 2.3, 1350.0
-"""The weight of the standard deviation in the key is sqrt(2 log(n / CALM)), and at least BETA: a good cell is given up
-with a probability of about CALM / n, so that what this costs does not grow with n."""
+BETA = 2.3
+"""The least weight of the standard deviation in the key."""
 ALPHA = 0.3
 """Weight of the radius in the key."""
 KAPPA = 4.0
@@ -50,7 +50,7 @@ STEEP, REACH = 1.0, 0.5
 """The variogram: slopes in units of L, and the change of the mean over which slopes persist."""
 EXTRA = 5.0
 """Rewards, half of them 0 and half 1, added to the mean of a cell for its variance."""
-BATCH = 0.05
+JUDGED_AGAIN = 0.05
 """The part of its visits after which a cell is judged again."""
 
 FIRST_CELLS = 8
@@ -119,9 +119,15 @@ class OrbitTree(Agent):
     ) -> None:
         self._plan(horizon, reward_range)
         if not isinstance(guarantee, str | None) or guarantee not in (None, "theory"):
-            raise InputError(f"`guarantee` must be 'theory' or None, but got {shown(guarantee)}.")
+            raise InputError(
+                f"`guarantee` must be 'theory' or None, but got {shown(guarantee)}.", field="guarantee", value=guarantee
+            )
         if lipschitz is None and guarantee is not None:
-            raise InputError("guarantee='theory' needs `lipschitz`, but got None; pass a bound on the mean's slope.")
+            raise InputError(
+                "guarantee='theory' needs `lipschitz`, but got None; pass a bound on the mean's slope.",
+                field="guarantee",
+                value=guarantee,
+            )
         self._guarantee = guarantee
         is_scaled = lipschitz is None if self._is_scaled is None else self._is_scaled
         self._settings["is_scaled"] = is_scaled
@@ -130,7 +136,9 @@ class OrbitTree(Agent):
         if not 1e-100 < crossings < 1e100:
             raise InputError(
                 "`lipschitz` times the diameter of the space, over the width of `reward_range`, must lie in "
-                f"(1e-100, 1e100), but got {crossings:g}."
+                f"(1e-100, 1e100), but got {crossings:g}.",
+                field="lipschitz",
+                value=lipschitz,
             )
         self._lipschitz, self._is_learning = points.lipschitz, points.is_learning
         self.arms = CellArms(points, self._leaf)
@@ -167,8 +175,7 @@ class OrbitTree(Agent):
         """Return the rules of the kernels for the present horizon."""
         log = self._log_horizon
         if self._guarantee is None:
-            beta = math.sqrt(max(BETA**2, 2 * (log - math.log(CALM))))
-            rules = [beta, ALPHA, KAPPA, STEEP, REACH, EXTRA, BATCH, 0.0, 0.0]
+            rules = [deviation_weight(log, BETA), ALPHA, KAPPA, STEEP, REACH, EXTRA, JUDGED_AGAIN, 0.0, 0.0]
         else:
             log = math.log(6) + 3 * log
             largest = float(radii(self.arms.cells, self.arms.scale)[0])

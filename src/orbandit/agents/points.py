@@ -57,7 +57,9 @@ class Points:
         self.scale = self.lipschitz / span
         if not 1e-300 < self.scale < 1e300:
             raise InputError(
-                f"`lipschitz` over the width of `reward_range` must lie in (1e-300, 1e300), but got {self.scale:g}."
+                f"`lipschitz` over the width of `reward_range` must lie in (1e-300, 1e300), but got {self.scale:g}.",
+                field="lipschitz",
+                value=lipschitz,
             )
 
     def key(self, point: Any) -> bytes:

@@ -24,8 +24,9 @@ CROSSOVER, FEW_DIMENSIONS, LONGER = 3_000, 4, 4
 """From so many evaluations on OrbitTree is taken in so few dimensions, unless the caller is more patient; in more, from
 so many times as many on: there a tree of cells finds much worse points, and only its speed is for it."""
 
-Maker: TypeAlias = Callable[..., Agent]
-"""Called as maker(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of agents are."""
+Maker: TypeAlias = Callable[..., Any]
+"""A class of agents, a partial of one, or a callable (space, group, *, horizon, lipschitz, reward_range, seed) that
+returns an object with `ask` and `tell`: what `agent=` means everywhere."""
 
 
 def suited(evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER) -> Maker:

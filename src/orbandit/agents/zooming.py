@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit._kernels.arms import COUNT
+from orbandit._kernels.arms import COUNT, ArmArray
 from orbandit._kernels.zooming import play_zooming, shrink
+from orbandit._rows import Rows
 from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.files import Arrays
 from orbandit.agents.learners import NearestArm
@@ -113,32 +114,29 @@ class Zooming(Agent):
         self.arms.table.keep(active)
         self._metric = self.group or Trivial(self.arms.space.dim)
         self._rows = np.full(size, -1, dtype=np.int64)
-        self._ranked = np.empty((0, size), dtype=np.int32)
-        self._distances = np.empty((0, size))
-        self._edges, self._covers = np.empty(0, dtype=np.int64), np.zeros(size, dtype=np.int64)
-        self._active = 0
+        self._ranked, self._distances = Rows(np.empty((0, size), dtype=np.int32)), Rows(np.empty((0, size)))
+        self._edges, self._covers = Rows(np.empty(0, dtype=np.int64)), np.zeros(size, dtype=np.int64)
         for arm in np.flatnonzero(active):
             self._activate(int(arm))
         self._cover()
 
     def _activate(self, arm: int) -> None:
         """Make a point an arm, with a ball about it."""
-        if self._active == len(self._edges):
-            room = max(64, self._active)
-            size = self.n_arms
-            self._ranked = np.concatenate([self._ranked, np.empty((room, size), dtype=np.int32)])
-            self._distances = np.concatenate([self._distances, np.empty((room, size))])
-            self._edges = np.concatenate([self._edges, np.zeros(room, dtype=np.int64)])
-        row, self._active = self._active, self._active + 1
         places = self.arms.numbered.points
         distances = np.asarray(self._metric.distance(places[arm], places)) * self.arms.scale
         order = np.argsort(distances)
-        self._ranked[row], self._distances[row] = order, distances[order]
         radius = np.sqrt(self.arms.table.width / (self.arms.table.counts[arm] + 1.0))
-        self._edges[row] = np.searchsorted(self._distances[row], radius, side="right")
-        self._covers[self._ranked[row, : self._edges[row]]] += 1
-        self._rows[arm] = row
+        edge = np.searchsorted(distances[order], radius, side="right")
+        self._covers[order[:edge]] += 1
+        self._rows[arm] = len(self._edges)
+        for grown, row in ((self._ranked, order), (self._distances, distances[order]), (self._edges, edge)):
+            grown.append(row[None])
         self.arms.table.revive(arm)
+
+    @property
+    def _balls(self) -> tuple[ArmArray, Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Of each active arm the points by distance, their distances, and how many its ball holds; covers of points."""
+        return self._ranked.filled, self._distances.filled, self._edges.filled, self._covers
 
     def _cover(self) -> None:
         """Activate points, by priority, until all are covered."""
@@ -159,7 +157,7 @@ class Zooming(Agent):
             table.observe_own(handle, value, released)
         radius = float(np.sqrt(table.width / (table.stats[arm, COUNT] + 1.0)))  # r(v)
         row = self._rows[arm]
-        if row >= 0 and shrink(row, radius, self._ranked, self._distances, self._edges, self._covers):
+        if row >= 0 and shrink(row, radius, *self._balls):
             self._cover()
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
@@ -213,10 +211,7 @@ class Zooming(Agent):
             heads,
             levels,
             self._rows,
-            self._ranked,
-            self._distances,
-            self._edges,
-            self._covers,
+            *self._balls,
             means,
             draws,
             self._low,

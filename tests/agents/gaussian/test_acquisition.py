@@ -9,7 +9,6 @@ import orbandit as ob
 from cases import SPACES
 from orbandit.agents.gaussian.acquisition import (
     BINARY_BETA,
-    CALM,
     LADDER,
     QUIET_BETA,
     USUAL_BETA,
@@ -25,6 +24,7 @@ from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Candidates, Model
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, thinned
+from orbandit.agents.optimism import CALM
 
 
 def model_on(space, group=None, size=12, seed=0, noise=0.01):

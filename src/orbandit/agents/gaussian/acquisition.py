@@ -21,6 +21,7 @@ from orbandit._checks import Array
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Model
 from orbandit.agents.gaussian.moves import steps_from, unit_moves
+from orbandit.agents.optimism import deviation_weight
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
 
@@ -41,8 +42,6 @@ SETTLING_STEPS = 40
 """Steps to the point recommended."""
 QUIET_NOISE = 0.03
 """Noise is little below this part of the signal's variance."""
-CALM = 1350.0
-"""The horizon from which on the weight may grow."""
 ASCENTS = 3
 """Ascents at a time."""
 NEARBY_STEPS = 24
@@ -59,10 +58,10 @@ DRAWN_CANDIDATES = 192
 
 
 def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
-    """Return the weight beta of the deviation in a bound: sqrt(2 log(n / CALM)), or more for such noise."""
+    """Return the weight beta of the deviation in a bound: that of n rounds, or more for such noise."""
     is_quiet = 0 < parameters.noise < QUIET_NOISE * parameters.signal  # 0 stands for Bernoulli's
     least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else USUAL_BETA
-    return math.sqrt(max(least**2, 2 * math.log(max(horizon, 1) / CALM)))
+    return deviation_weight(math.log(max(horizon, 1)), least)
 
 
 def design_size(space: Space, horizon: int, is_for_best: bool) -> int:

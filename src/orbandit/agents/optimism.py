@@ -1,0 +1,18 @@
+"""How far above the mean an optimistic agent looks: the weight of the standard deviation in its index."""
+
+import math
+
+CALM = 1350.0
+"""A good point is given up with a probability of about CALM / n, so that what this costs does not grow with n."""
+
+
+def deviation_weight(log_n: float, least: float) -> float:
+    """Return beta = sqrt(2 log(n / CALM)), and at least so much, for n rounds.
+
+    Examples
+    --------
+    >>> import math
+    >>> deviation_weight(math.log(100), 2.3), round(deviation_weight(math.log(10**6), 2.3), 2)
+    (2.3, 3.64)
+    """
+    return math.sqrt(max(least**2, 2 * (log_n - math.log(CALM))))

@@ -178,6 +178,8 @@ def test_the_same_point_may_be_under_way_twice():
 
 def test_an_agent_of_ones_own_needs_ask_and_tell_only(recorder):
     driver = Driver(CUBE, S3, recorder, seed=0, sign=-1.0)
+    with pytest.raises(InputError, match="before one was measured well"):
+        driver.recommend()
     for _ in range(30):
         points = [driver.ask() for _ in range(2)]
         driver.learn([Outcome(point, float(point.sum())) for point in points])

@@ -238,6 +238,10 @@ class Driver:
         if hasattr(agent, "recommend"):
             return self._units.leave(np.asarray(agent.recommend()))
         rows, gains = self._good()
+        if not len(rows):
+            raise InputError(
+                "no point can be recommended before one was measured well, unless the agent has `recommend`."
+            )
         return self._outcomes[int(rows[gains.argmax()])].point.copy()
 
     def estimate(self, point: Array) -> float:

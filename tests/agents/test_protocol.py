@@ -181,6 +181,52 @@ def test_what_is_expected_is_refused_outside_and_changes_nothing(name):
     assert state(agent) == before
 
 
+@every
+@pytest.mark.parametrize("then", ["expected again", "an epoch ends"])
+def test_the_last_ask_is_pending_as_others_are(name, then):
+    def known(settles):
+        agent = AGENTS[name](horizon=None, seed=0)
+        agent.tell_batch(any_points(agent, 63, 0), [0.25, 0.5, 0.75] * 21)
+        point = agent.ask()
+        if settles:
+            agent.settle()
+        if then == "expected again":
+            agent.expect(any_points(agent, 1, 1)[0])
+            agent.expect(point)
+        else:
+            other = next(one for one in any_points(agent, 20, 1) if agent.arms.key(one) != agent.arms.key(point))
+            agent.tell(other, 0.5)
+        pending = agent.arms.packed(agent._ledger.keys).tolist()
+        agent.tell(point, 1.0)
+        if isinstance(agent, ob.agents.OrbitTree) and then == "an epoch ends":  # it judges cells by what is pending
+            return pending, summary(agent)[:3].tolist()
+        return pending, state(agent)
+
+    assert known(False) == known(True)
+
+
+@every
+def test_an_epoch_that_could_not_begin_begins_with_the_next_reward(name, monkeypatch):
+    agent = AGENTS[name](horizon=None, seed=0)
+    points, begun, renew = any_points(agent, 66, 0), [], type(agent)._renew
+
+    def interrupted(agent):
+        begun.append(agent._goal)
+        if len(begun) == 1:
+            raise KeyboardInterrupt
+        renew(agent)
+
+    monkeypatch.setattr(type(agent), "_renew", interrupted)
+    agent.tell_batch(points[:63], [0.25, 0.5, 0.75] * 21)
+    with pytest.raises(KeyboardInterrupt):
+        agent.tell(points[63], 0.5)
+    assert agent.rounds == 64  # it was learnt
+    for point in points[64:]:
+        agent.tell(point, 0.5)
+    assert begun == [128, 128]
+    assert agent.rounds == 66
+
+
 @in_turn
 def test_forgetting_undoes_an_ask(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)

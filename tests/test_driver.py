@@ -222,6 +222,35 @@ def test_what_only_the_search_can_know_is_refused_in_a_partial(own):
             make(partial(TREE, **own))
 
 
+def test_what_the_agent_asked_for_is_not_expected_again(recorder):
+    expected = []
+    recorder.expect = lambda self, place: expected.append(place)
+    driver = Driver(CUBE, S3, recorder, seed=0)
+    driver.learn([Outcome(driver.ask(), 1.0), *outcomes([2.0])])
+    driver.ask()
+    assert len(expected) == 1  # what was measured elsewhere, before there is a range
+
+
+def test_an_interrupted_tell_is_no_half_of_what_is_known(recorder):
+    driver = Driver(CUBE, S3, recorder, seed=0)
+    driver.learn(outcomes(np.linspace(0, 5, 30)))
+    driver.ask()
+    tell = recorder.tell
+    driver.learn(outcomes([2.0, 3.0, 4.0], seed=1))
+
+    def interrupted(self, point, reward):
+        recorder.tell = tell
+        tell(self, point, reward)
+        raise KeyboardInterrupt
+
+    recorder.tell = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        driver.ask()
+    driver.ask()
+    assert len(recorder.made) == 2
+    assert len(recorder.made[-1].told) == 33
+
+
 def test_a_copy_goes_on_as_it_does():
     driver = Driver(CUBE, S3, ob.agents.OrbitGP, seed=0)
     driver.learn(outcomes([*np.linspace(0, 5, 30), None, 2.0]))

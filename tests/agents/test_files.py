@@ -538,6 +538,24 @@ def test_copies_and_pickles_go_on_alone(name, horizon):
     np.testing.assert_array_equal(*(play(one, fewer(name, 100), 2) for one in copies[:2]))
 
 
+@pytest.mark.parametrize(("name", "horizon"), PAIRS)
+def test_what_is_expected_is_in_the_file(name, horizon, tmp_path):
+    agent = AGENTS[name](horizon=horizon, seed=0)
+    play(agent, fewer(name, 40), 0)
+    first, second, third = any_points(agent, 3, 1)
+    for point in (first, second, first, third):
+        agent.expect(point)
+        agent.forget(agent.ask())
+    agent.save(tmp_path / "agent.npz")
+    loaded = ob.agents.Agent.load(tmp_path / "agent.npz")
+    assert state(loaded) == state(agent)
+    for each in (agent, loaded):
+        each.tell(first, 0.5)
+        each.forget(second)
+    assert state(loaded) == state(agent)
+    np.testing.assert_array_equal(*(each.ask_batch(3) for each in (agent, loaded)))
+
+
 def test_a_file_of_another_agent_is_refused_by_name(tmp_path):
     path = tmp_path / "agent.npz"
     AGENTS["UCB1"](horizon=10, seed=0).save(path)

@@ -141,3 +141,22 @@ def test_a_branch_leaves_what_it_began_with(size):
     fresh = learnt(Posterior(0.4, 0.5), range(size + 1))
     np.testing.assert_array_equal(learnt(known, [size]).factor, fresh.factor)
     np.testing.assert_array_equal(known.covariances, fresh.covariances)
+
+
+def test_a_branch_that_is_factored_anew_leaves_what_it_began_with():
+    points = np.random.default_rng(0).random((12, 2))
+    prior = covariances(points)
+
+    def learnt(known, rows):
+        for row in rows:
+            known.append(prior[row, : known.size], prior[row, row], noise=0.1, count=1.0, mean=float(row))
+        return known
+
+    known, alone = (learnt(Posterior(0.4, 0.5), range(11)) for _ in range(2))
+    branch = known.branch()
+    branch.counts[:] = 2.0  # so that factors are others, as rounding makes them
+    branch._refactor()
+    learnt(branch, [11])
+    assert not np.array_equal(branch.factor[:11, :11], alone.factor)
+    np.testing.assert_array_equal(known.factor, alone.factor)
+    np.testing.assert_array_equal(known.weights, alone.weights)

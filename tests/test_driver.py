@@ -8,6 +8,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.driver import SPREAD, Driver, Outcome, Range
+from orbandit.errors import InputError
 
 CUBE, S3 = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
 TREE = ob.agents.OrbitTree
@@ -151,13 +152,17 @@ def test_what_is_under_way_is_expected_through_restarts(agent, many):
     driver = Driver(CUBE, S3, agent, horizon=100, seed=0)
     driver.learn(outcomes(np.linspace(0, 1, many).tolist()))
     flying = [driver.ask() for _ in range(4)]
+    before = driver._agent
     driver.learn([Outcome(np.full(3, 0.3), 1e3), *outcomes([1e3] * 40, seed=1)])  # another range
     driver.learn([Outcome(flying[0], 0.5)])
-    driver.ask()
-    assert sum(map(len, driver._agent._asked.values())) + (driver._agent._last is not None) == 4
-    driver.expect_only([])
-    assert not driver._agent._asked
-    assert driver._agent._last is None
+    flying.append(driver.ask())
+    agent = driver._agent
+    assert agent is not before
+    for point in flying[1:]:
+        agent.forget(point)  # which refuses what is not pending
+    for point in flying:
+        with pytest.raises(InputError, match="not told, can be forgotten"):
+            agent.forget(point)
     assert len(driver) == many + 42
 
 

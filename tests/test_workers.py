@@ -1,8 +1,14 @@
 """maximize with several workers: threads, processes, a Dask cluster, some of them lost; callbacks and Ctrl-C."""
 
+import contextlib
 import functools
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -273,6 +279,43 @@ def test_an_interruption_waits_for_nothing_and_keeps_what_is_there(how):
     assert best.interrupted
     assert len(best.history) in (10, 11)
     assert value(calls[0]) not in best.history.values
+
+
+INTERRUPTED = """
+import functools, multiprocessing, signal, sys
+from concurrent.futures import ProcessPoolExecutor
+import orbandit as ob
+from worker_cases import hangs_at
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    executor = ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
+    measure = functools.partial(hangs_at, 8, sys.argv[1])
+    best = ob.maximize(measure, ob.spaces.Box(0, 1, dim=3), budget=50, seed=0, executor=executor)
+    print(best.interrupted, len(best.history), len(best.history.failed), flush=True)
+"""
+
+
+def test_ctrl_c_reaches_processes_too_and_what_they_measured_is_kept(tmp_path):
+    (tmp_path / "search.py").write_text(INTERRUPTED)
+    words = [sys.executable, str(tmp_path / "search.py"), str(tmp_path)]
+    folder = {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])}
+    search = subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, **folder}
+    )
+    try:
+        while not (tmp_path / "hangs").exists():
+            assert search.poll() is None
+            time.sleep(0.01)
+        os.killpg(search.pid, signal.SIGINT)  # as a terminal sends it, to all
+        out, _ = search.communicate(timeout=300)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(search.pid, signal.SIGKILL)
+    interrupted, many, failed = out.split()
+    assert interrupted == "True"
+    assert int(many) in (6, 7)  # of the seven that ended, the last may not have been handed over
+    assert failed == "0"
 
 
 def test_several_failures_at_once_are_all_named():

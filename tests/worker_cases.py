@@ -45,3 +45,11 @@ def fails_at(number, folder, x):
     if count(folder, "calls") == number:
         raise LocalError("too", "hot")
     return value(x)
+
+
+def hangs_at(number, folder, x):
+    """Wait, from one call on, until the process is interrupted or killed."""
+    if count(folder, "calls") >= number:
+        (Path(folder) / "hangs").touch()
+        signal.pause()
+    return value(x)

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple, Self, final
 import numpy as np
 
 from orbandit._checks import Array, as_positive, shown
+from orbandit._rows import Rows
 from orbandit.agents.suited import CROSSOVER, Maker, learns_slopes, suited
 from orbandit.errors import InputTypeError
 from orbandit.groups import Group, Trivial
@@ -154,7 +155,7 @@ class Driver:
         self._units = Units(space, group) if is_scaled else Units.same(space, group)
         self._outcomes: list[Outcome] = []
         self._were_pending: list[bool] = []
-        self._places = np.empty((64, space.dim))  # of all outcomes, as the agent knows them, with room for more
+        self._places = Rows(np.empty((0, space.dim)))  # of all outcomes, as the agent knows them
         self._gains: list[float] = []  # finite ones, of measurements that went well
         self._pending: dict[bytes, list[Array]] = {}  # the places under way, by the bytes of their points
         self._range: Range | None = None
@@ -175,7 +176,7 @@ class Driver:
     @property
     def points(self) -> Array:
         """The points of all outcomes, as the agent knows them."""
-        return self._places[: len(self._outcomes)]
+        return self._places.filled
 
     def ask(self) -> Array:
         """Return a point to measure, which is under way then."""
@@ -263,9 +264,7 @@ class Driver:
     def _record(self, outcome: Outcome) -> None:
         was_pending = outcome.point.tobytes() in self._pending
         place = self._ended(outcome.point) if was_pending else self._units.enter(outcome.point)
-        if len(self) == len(self._places):
-            self._places = np.concatenate([self._places, np.empty_like(self._places)])
-        self._places[len(self)] = place
+        self._places.append(place[None])
         self._were_pending.append(was_pending)
         value = outcome.value
         if value is None or math.isnan(value):

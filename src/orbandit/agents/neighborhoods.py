@@ -32,14 +32,10 @@ class Neighborhoods:
         self._find, self.batch = find, batch
         self.starts = np.zeros(size, dtype=np.int64)
         self.sizes = np.full(size, -1, dtype=np.int64)
-        self._pool = Rows(np.empty(0, dtype=np.int32))
+        self._grown = Rows(np.empty(0, dtype=np.int32))
+        self.pool: ArmArray = self._grown.filled
         if batch == 0:
             self.list(np.arange(size))
-
-    @property
-    def pool(self) -> ArmArray:
-        """All lists made so far."""
-        return self._pool.filled
 
     def of(self, arm: int) -> ArmArray:
         """Return the neighbours of an arm, which is one of them."""
@@ -54,6 +50,7 @@ class Neighborhoods:
     def list(self, arms: Arms) -> None:
         """Find the neighbours of arms that have no list yet."""
         indptr, indices = self._find(arms)
-        self.starts[arms] = len(self._pool) + indptr[:-1]
-        self._pool.append(indices)
+        self.starts[arms] = len(self._grown) + indptr[:-1]
+        self._grown.append(indices)
+        self.pool = self._grown.filled
         self.sizes[arms] = np.diff(indptr)

@@ -5,7 +5,7 @@ For `maximize` and for the samplers alike. A gain is a value times the sign of t
 Range
     Nothing is told before 16 measurements were made. Then the agent works with the range of gains seen and a quarter of
     it as room on either side; two values only, such as 0 and 1, are the ends of the range. A gain outside makes it
-    wider: another agent is told everything. Gains beyond Tukey's outer fences are outliers, and count as the fences.
+    wider: another agent is told everything. Outliers are winsorised, at Tukey's outer fences.
 
 Failures
     A failed measurement f is told as a gain between the least one and what was measured well nearby,
@@ -46,7 +46,7 @@ SPREAD = 16
 ROOM = 0.25
 """The range reaches this fraction of what was seen beyond it on either side."""
 FENCE = 3.0
-"""Gains count up to so many interquartile ranges below the first and above the third quartile: Tukey's outer fences."""
+"""Tukey's outer fences are so many interquartile ranges below the first quartile, and above the third."""
 GROWTH = 1.25
 """Where something counts as what others say, everything is told anew after so many times as many measurements."""
 HUGE, TINY_UNIT = 1e300, 1e-20

@@ -51,7 +51,7 @@ BINARY_SIGNAL = 0.1
 say so little of the parameters that the likelihood's were worse on cones with random peaks."""
 BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
 """The least V of the priors for Bernoulli rewards, which tell little of the variance of their means, and the deviation
-of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and tops are missed."""
+of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and maxima are missed."""
 RELATIVE_LENGTH, PRIOR_REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
 """Centre of the prior of length scales, over the width of the space, that of a reach, and the deviation of their
 logarithms."""
@@ -76,8 +76,8 @@ class OrbitGP(Agent):
     space, group, horizon, reward_range, seed
         As for `UniformMesh`.
     lipschitz : float, optional
-        A hint. With it, length scales are expected to be half of the distance over which the mean can cross the range
-        of rewards, give or take a factor exp(0.5); without, 0.3 of the width of the space, give or take exp(1).
+        A hint. With it, the prior of length scales has as median half of the distance over which the mean can cross the
+        range of rewards, and 0.5 as standard deviation of the logarithm; without, 0.3 of the width of the space, and 1.
         Rewards soon say more than either. Coordinates may have different units in any case: the agent works in
         coordinates divided by the width of the space, each class that the group mixes by its own.
     kernel : "matern12", "matern32", "matern52" or "rbf", optional
@@ -86,18 +86,19 @@ class OrbitGP(Agent):
     acquisition : "ucb" or "thompson"
         How to choose.
     goal : "regret" or "best"
-        What choices are for: the sum of rewards, as for a bandit in play, or the last recommendation. `maximize` and
-        the samplers are for the best.
+        What choices are for: cumulative regret, as for a bandit in play, or the simple regret of the last
+        recommendation. `maximize` and the samplers are for the best.
     noise : float, optional
         The standard deviation of rewards about their mean, in units of rewards. By default it is learnt; and if every
         reward is one of the two ends of `reward_range`, the noise is Bernoulli's: its variance follows from the mean.
     beta : float, optional
-        The weight of the deviation in a bound: more looks further around. By default 2 for rewards that are ends of the
-        range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
+        The weight of the deviation in the bound: a larger one explores more. By default 2 for rewards that are ends of
+        the range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
         sqrt(2 log(n / 1350)) once that is more, for the horizon n. If the goal is the best, and rewards are not ends of
         the range, it is 1; 3 if that promises to gain less than the noise's deviation, and 9 if that does, too.
     candidates : int
-        How many points fill the space, from the best of which the choice is refined; from 8 to 100,000.
+        Size of the space-filling design from the best points of which the acquisition function is maximised; from 8 to
+        100,000.
 
     Notes
     -----
@@ -160,7 +161,7 @@ class OrbitGP(Agent):
         self._start(seed)
 
     def _prior_of_lengths(self) -> Prior:
-        """Return what is expected of length scales and of a reach before any reward."""
+        """Return the prior of the length scales, and of a reach."""
         widths, doubt = self._kernel.widths, LENGTH_DOUBT
         lengths = RELATIVE_LENGTH * widths
         if not self._points.is_learning:
@@ -206,7 +207,7 @@ class OrbitGP(Agent):
         return np.array(point if self._group is None else self._group.fold(point)) + 0.0
 
     def _believed(self) -> Model:
-        """Return the model in which pending asks have been told what is expected of them."""
+        """Return the model of a kriging believer: pending points are told at their posterior mean."""
         if not self._ledger.pending:
             return self._model
         if self._fantasy is None:

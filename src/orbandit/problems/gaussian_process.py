@@ -35,7 +35,7 @@ APART = 0.01
 
 @final
 class GaussianProcess(Problem):
-    """A random function that a group leaves alone, drawn from a Gaussian process, with a proof of its optimum.
+    """A random function, invariant under a group, drawn from a Gaussian process, with a proof of its optimum.
 
     The kernel is Matern's with nu = 5/2 and a length scale l, averaged over the group,
 
@@ -62,7 +62,7 @@ class GaussianProcess(Problem):
     Parameters
     ----------
     group : Group
-        Finite. It leaves the function alone if epsilon is 0.
+        Finite. The function is invariant under it if epsilon is 0.
     space : Space, optional
         Where points live; the group must preserve it. By default [0, 1]^dim or, if the group does not
         preserve that, the unit ball.
@@ -168,7 +168,7 @@ class GaussianProcess(Problem):
 
     @property
     def nearly(self) -> Group:
-        """The group over which the kernel is averaged: `group`, and for epsilon > 0 what nearly leaves the mean alone.
+        """The group over which the kernel is averaged: `group`; for epsilon > 0, an approximate symmetry.
 
         Pass it to an agent to see what a wrong symmetry costs.
         """

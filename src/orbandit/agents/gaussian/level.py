@@ -3,8 +3,8 @@
     k'(x, y) = k(x, y) / sqrt(k(x, x) k(y, y))
 
 is positive definite and invariant if k is. The mean of a kernel over a group of order h has prior variances from 1 / h,
-where all images of a point are far apart, to 1, where the group fixes it: a bound on what a function may be would send
-an agent to the fixed points first, for no reason but that.
+where all images of a point are far apart, to 1, where the group fixes it: an upper confidence bound would explore the
+fixed points first, for no reason but that.
 """
 
 from typing import final

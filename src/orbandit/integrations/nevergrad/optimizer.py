@@ -1,7 +1,7 @@
 """OrbitOptimizer: an agent that knows the symmetry, behind Nevergrad's ask and tell.
 
-Losses of any range are taken, some of which may be wild or no number, and the agent allows for candidates that were
-asked for and not told (see `driver`).
+Losses of any range are taken, outliers and NaN included, and candidates that were asked for and not told are pending
+(see `driver`).
 """
 
 import math

@@ -69,9 +69,9 @@ class OrbitSampler(BaseSampler):
     Numbers without a symmetry are searched together with the others if every trial has them with the same range. A
     trial teaches the agent nothing if it lacks one of the parameters or had it out of the present range.
 
-    Values of any range are taken, and wild ones count as the fences of the others. A pruned trial counts as its last
-    reported value, but no better than the median; a failed one, as in `maximize`, as less than what is near it, the
-    less the more trials failed there. The agent expects the running trials, of all workers.
+    Values of any range are taken, winsorised at Tukey's outer fences. A pruned trial counts as its last reported value,
+    but no better than the median; a failed one, as in `maximize`, as less than what is near it, the less the more
+    trials failed there. The running trials of all workers are pending: the agent expects them (see `Agent.expect`).
 
     Examples
     --------

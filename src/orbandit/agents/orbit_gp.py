@@ -1,4 +1,4 @@
-"""OrbitGP: a Gaussian process on the orbits of a space, for rewards that are dear.
+"""OrbitGP: a Gaussian process on the orbits of a space, for rewards that are expensive to measure.
 
     play the point with the largest  m(x) + beta sqrt(v(x))        (or where a function drawn from the posterior is)
 

@@ -89,6 +89,7 @@ class HOO(Agent):
 
     def _begin(self) -> None:
         self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
+        self._set_horizon()
         self._open(np.zeros((1, 3)))
         self._grow(0)
 
@@ -115,8 +116,7 @@ class HOO(Agent):
     @property
     def depth(self) -> int:
         """The depth of cells that are not cut: the least h with nu rho^h <= n^(-1/2)."""
-        cuts = math.ceil((math.log(self._goal) / 2 + math.log(self._nu)) / -math.log(self._rho) - 1e-12)
-        return min(DEEPEST, max(0, cuts))
+        return self._depth
 
     def _choose(self) -> int:
         while (node := self._follow()) < 0:  # the halves of a cell are not made yet
@@ -126,7 +126,7 @@ class HOO(Agent):
     def _follow(self) -> int:
         """Return the cell that was never entered below the largest B-values, or -1 - a cell without halves."""
         cells = self.arms.cells
-        return int(kernels.follow(self._bounds, self._stats, cells.children, cells.depths, self._prefers, self.depth))
+        return int(kernels.follow(self._bounds, self._stats, cells.children, cells.depths, self._prefers, self._depth))
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         node = handle if handle != ELSEWHERE else self.arms.handle(point)
@@ -158,11 +158,14 @@ class HOO(Agent):
         return self._stats[best, SUM] / self._stats[best, COUNT]
 
     def _renew(self) -> None:
+        self._set_horizon()
         self._mend_all()  # all bounds change with log n, the cells stay
 
-    @property
-    def _width(self) -> float:
-        return width_of(self._goal)
+    def _set_horizon(self) -> None:
+        """Work out what depends on n: 2 log n, and the depth of cells that are not cut."""
+        self._width = width_of(self._goal)
+        cuts = math.ceil((math.log(self._goal) / 2 + math.log(self._nu)) / -math.log(self._rho) - 1e-12)
+        self._depth = min(DEEPEST, max(0, cuts))
 
     def _add(self, node: int, amount: float, count: float, pending: float) -> None:
         cells = self.arms.cells
@@ -178,7 +181,7 @@ class HOO(Agent):
             cells.depths,
             self._widths,
             self._width,
-            self.depth,
+            self._depth,
         )
 
     def _mend_all(self) -> None:
@@ -191,14 +194,14 @@ class HOO(Agent):
             cells.depths,
             self._widths,
             self._width,
-            self.depth,
+            self._depth,
         )
 
     def _path(self, point: Array) -> list[int]:
         """Return the cells from the root to the one that a play at a point would enter for the first time."""
         place, path = self.arms.cells.place(point[None])[0], [0]
         while path[-1] == 0 or self._stats[path[-1], COUNT:].sum() > 0:
-            if self.arms.cells.depths[path[-1]] >= self.depth:
+            if self.arms.cells.depths[path[-1]] >= self._depth:
                 break
             if self.arms.cells.children[path[-1], 0] == UNKNOWN:
                 self._grow(path[-1])
@@ -215,7 +218,7 @@ class HOO(Agent):
         wanted = np.flatnonzero(entered)
         for _ in range(FIRST if node == 0 and isinstance(self.arms.units.space, Box) else LEVELS):
             first = len(self.arms.cells)
-            self.arms.cells.grow(wanted, self.depth)
+            self.arms.cells.grow(wanted, self._depth)
             wanted = np.arange(first, len(self.arms.cells))
         codes = self.arms.cells.codes[len(self._stats) :]
         self._rows[0].append(np.zeros((len(codes), 3)))
@@ -253,6 +256,7 @@ class HOO(Agent):
         if (stats < 0).any() or (stats[:, SUM] > stats[:, COUNT]).any():
             raise ValueError("statistics that cannot be")
         self.arms.restore(arrays)
+        self._set_horizon()
         self._open(stats)
         self._mend_all()
 
@@ -268,7 +272,7 @@ class HOO(Agent):
             self._prefers,
             self._widths,
             self._width,
-            self.depth,
+            self._depth,
             means,
             draws,
             self._low,

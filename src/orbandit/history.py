@@ -1,6 +1,7 @@
 """What was measured so far: the record that a search begins with, goes on with, and leaves behind."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,10 @@ class History:
     def __post_init__(self) -> None:
         if not len(self.failed):
             object.__setattr__(self, "failed", np.empty((0, *np.shape(self.points)[1:])))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take up a pickle, that of 0.1.0 included, which knew of no failures."""
+        self.__dict__.update({"failed": np.empty((0, *np.shape(state["points"])[1:]))} | state)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -41,13 +41,13 @@ from orbandit.groups.units import Units
 from orbandit.history import History
 from orbandit.spaces import Space
 
-SPREAD = 16
+MIN_MEASURED = 16
 """Measurements made before the range of gains is guessed."""
 ROOM = 0.25
 """The range reaches this fraction of what was seen beyond it on either side."""
 FENCE = 3.0
 """Tukey's outer fences are so many interquartile ranges below the first quartile, and above the third."""
-GROWTH = 1.25
+RANGE_GROWTH = 1.25
 """Where something counts as what others say, everything is told anew after so many times as many measurements."""
 HUGE, TINY_UNIT = 1e300, 1e-20
 """From such gains on, gains are counted in a unit that keeps their differences finite."""
@@ -215,9 +215,9 @@ class Driver:
         """
         for outcome in outcomes:
             self._record(outcome)
-            if not at_once and self._gains and len(self) >= SPREAD and self._is_due(outcome):
+            if not at_once and self._gains and len(self) >= MIN_MEASURED and self._is_due(outcome):
                 self._set_range()
-        if at_once and self._gains and len(self) >= SPREAD:
+        if at_once and self._gains and len(self) >= MIN_MEASURED:
             self._set_range()
         if self._is_free and len(self) > self._suited_for and len(self) >= self._crossover:
             self._suited_for = len(self)
@@ -277,7 +277,7 @@ class Driver:
         """Tell whether the range is to be set anew after an outcome, the last one."""
         if self._range is None:
             return True
-        is_grown = len(self) >= GROWTH * self._set_at
+        is_grown = len(self) >= RANGE_GROWTH * self._set_at
         if outcome.value is None or outcome.is_pruned or math.isinf(outcome.value):
             self._is_rough = True
         elif not self._range.holds(self._sign * outcome.value):

@@ -40,7 +40,7 @@ from orbandit.spaces import Space
 
 DESIGN_STREAM = 2**32
 """What the seeds of the initial design begin with, which those of rounds never do."""
-FIRST_FIT, GROWTH = 5, 1.2
+FIRST_FIT, FIT_GROWTH = 5, 1.2
 """The parameters are fitted after so many rewards, and whenever their number has grown by this factor."""
 MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
 """Most distinct points, and most of them that parameters are fitted to."""
@@ -61,7 +61,7 @@ STRENGTHS, WARPED = (1.0,), 10
 """Of warps that are tried besides none where the best is the goal, from so many distinct points on."""
 ALIGNED = 20
 """From so many distinct points on the plain kernel in aligned coordinates is tried, too, where the best is the goal."""
-FAMILY = {"regret": "matern32", "best": "matern52"}
+DEFAULT_FAMILY = {"regret": "matern32", "best": "matern52"}
 """Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
 """Parameters before the first fit."""
@@ -151,7 +151,7 @@ class OrbitGP(Agent):
         self.arms = AnyPoint(self._points)
         self._space, self._group = self._points.units.space, self._points.units.group
         self._is_for_best, self._acquisition = goal == "best", acquisition
-        self._family = kernel or FAMILY[goal]
+        self._family = kernel or DEFAULT_FAMILY[goal]
         self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
         self._kernel = quotient_kernel(self._space, self._group, self._family)
         self._noise = None if noise is None else as_positive(noise, "noise")
@@ -268,7 +268,7 @@ class OrbitGP(Agent):
 
     def _fit(self, rounds: int) -> None:
         """Fit the parameters of a few hypotheses, take the likeliest, and choose other candidates."""
-        self._due = max(rounds + 1, math.ceil(GROWTH * rounds))
+        self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
         self._fits += 1
         model = self._model
         if self._is_binary and not self._points.is_learning and self._noise is None:
@@ -352,7 +352,7 @@ class OrbitGP(Agent):
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=MAX_COUNT)
         self._fits = as_count(state["fits"], "fits", minimum=0)
         self._due, self._is_binary = as_count(state["due"], "due"), bool(state["is_binary"])
-        if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(GROWTH * (self._rounds + 1))):
+        if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(FIT_GROWTH * (self._rounds + 1))):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
         self._check_inside(arrays["points"])

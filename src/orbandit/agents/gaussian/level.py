@@ -16,7 +16,7 @@ from orbandit.agents.gaussian.averaged import Averaged
 from orbandit.agents.gaussian.base import QuotientKernel, is_same
 from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
 
-MAX_REMEMBERED = 4
+MAX_BLOCKS = 4
 """So many arrays of features are remembered with their prior variances."""
 
 
@@ -117,5 +117,5 @@ class Level(QuotientKernel):
                 self._known = [other for other in self._known if other is not entry]
                 break
         values = np.concatenate([values, self._inner.diagonal(a[len(values) :], lengths)])
-        self._known = [(first.copy(), lengths.copy(), values), *self._known][:MAX_REMEMBERED]
+        self._known = [(first.copy(), lengths.copy(), values), *self._known][:MAX_BLOCKS]
         return values

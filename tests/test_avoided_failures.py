@@ -1,7 +1,6 @@
 """maximize with failures="avoid": what fails is kept, counted and avoided, and one crash condemns no region."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -106,16 +105,6 @@ def test_failed_points_are_resumed_with_the_history():
     assert not np.array_equal(forgetful.history.points[len(first) :], again.history.points[len(first) :])
     with pytest.raises(InputError, match="must have points of"):
         ob.maximize(measure, CUBE, S3, budget=1, history=History(first.points, first.values, first.failed + 5))
-
-
-def test_pickled_histories_of_0_1_0_can_be_gone_on_with():
-    old = object.__new__(History)
-    old.__dict__.update(points=np.full((3, 3), 0.5), values=np.ones(3))  # all that there was
-    history = pickle.loads(pickle.dumps(old))
-    assert history.failed.shape == (0, 3)
-    assert len(ob.maximize(value, CUBE, S3, budget=2, seed=0, history=history).history) == 5
-    failed = pickle.loads(pickle.dumps(History(history.points, history.values, np.full((1, 3), 0.25)))).failed
-    assert failed.tolist() == [[0.25] * 3]
 
 
 @pytest.mark.parametrize("budget", [1, 5, 40])

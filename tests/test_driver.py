@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit.driver import SPREAD, Driver, Outcome, Range
+from orbandit.driver import MIN_MEASURED, Driver, Outcome, Range
 from orbandit.errors import InputError
 
 CUBE, S3 = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
@@ -267,7 +267,7 @@ def test_a_copy_goes_on_as_it_does():
 def test_recommending_changes_no_choice():
     def plays(asks_for_more):
         driver, found = Driver(CUBE, S3, ob.agents.OrbitGP, seed=0), []
-        for _ in range(SPREAD + 8):
+        for _ in range(MIN_MEASURED + 8):
             found.append(driver.ask())
             driver.learn([Outcome(found[-1], float(-np.abs(np.sort(found[-1]) - [0.2, 0.5, 0.8]).sum()))])
             if asks_for_more:

@@ -1,6 +1,7 @@
 """maximize and minimize: any range of values, interruptions, failures, and measurements made before."""
 
 import functools
+import pickle
 
 import numpy as np
 import pytest
@@ -359,3 +360,14 @@ def test_a_lipschitz_constant_of_a_partial_is_kept():
     assert run(functools.partial(recorded, lipschitz=3.0)) == {3.0}
     assert run(functools.partial(recorded, lipschitz=3.0), lipschitz=2.0) == {2.0}
     assert run(recorded).isdisjoint({2.0, 3.0})
+
+
+def test_a_history_goes_through_a_pickle_and_old_ones_knew_of_no_failures():
+    history = History(np.array([[0.1, 0.2]]), np.array([3.0]), np.array([[0.5, 0.6]]))
+    copied = pickle.loads(pickle.dumps(history))
+    assert (copied.points == history.points).all()
+    assert (copied.failed == history.failed).all()
+    old = History.__new__(History)
+    old.__setstate__({"points": history.points, "values": history.values})
+    assert old.failed.shape == (0, 2)
+    assert len(old) == 1

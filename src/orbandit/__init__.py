@@ -1,4 +1,4 @@
-"""Continuous bandits that learn once per orbit: noisy optimisation with a known symmetry."""
+"""Invariant Lipschitz bandits: noisy optimisation of functions with a known symmetry, which learns once per orbit."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

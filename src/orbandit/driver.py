@@ -5,7 +5,7 @@ For `maximize` and for the samplers alike. A gain is a value times the sign of t
 Range
     Nothing is told before 16 measurements were made. Then the agent works with the range of gains seen and a quarter of
     it as room on either side; two values only, such as 0 and 1, are the ends of the range. A gain outside makes it
-    wider: another agent is told everything. Gains beyond Tukey's outer fences are outliers, and count as the fences.
+    wider: another agent is told everything. Outliers are winsorised, at Tukey's outer fences.
 
 Failures
     A failed measurement f is told as a gain between the least one and what was measured well nearby,
@@ -42,13 +42,13 @@ from orbandit.groups.units import Units
 from orbandit.history import History
 from orbandit.spaces import Space
 
-SPREAD = 16
+MIN_MEASURED = 16
 """Measurements made before the range of gains is guessed."""
 ROOM = 0.25
 """The range reaches this fraction of what was seen beyond it on either side."""
 FENCE = 3.0
-"""Gains count up to so many interquartile ranges below the first and above the third quartile: Tukey's outer fences."""
-GROWTH = 1.25
+"""Tukey's outer fences are so many interquartile ranges below the first quartile, and above the third."""
+RANGE_GROWTH = 1.25
 """Where something counts as what others say, everything is told anew after so many times as many measurements."""
 HUGE, TINY_UNIT = 1e300, 1e-20
 """From such gains on, gains are counted in a unit that keeps their differences finite."""
@@ -222,9 +222,9 @@ class Driver:
         """
         for outcome in outcomes:
             self._record(outcome)
-            if not at_once and self._gains and len(self) >= SPREAD and self._is_due(outcome):
+            if not at_once and self._gains and len(self) >= MIN_MEASURED and self._is_due(outcome):
                 self._set_range()
-        if at_once and self._gains and len(self) >= SPREAD:
+        if at_once and self._gains and len(self) >= MIN_MEASURED:
             self._set_range()
         if self._is_free and len(self) > self._suited_for and len(self) >= self._crossover:
             self._suited_for = len(self)
@@ -288,7 +288,7 @@ class Driver:
         """Tell whether the range is to be set anew after an outcome, the last one."""
         if self._range is None:
             return True
-        is_grown = len(self) >= GROWTH * self._set_at
+        is_grown = len(self) >= RANGE_GROWTH * self._set_at
         if outcome.value is None or outcome.is_pruned or math.isinf(outcome.value):
             self._is_rough = True
         elif not self._range.holds(self._sign * outcome.value):

@@ -37,9 +37,8 @@ class History:
             object.__setattr__(self, "failed", np.empty((0, *np.shape(self.points)[1:])))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Undo a pickle; 0.1.0 kept no points that failed."""
-        self.__dict__.update({"failed": np.empty(0), **state})
-        self.__post_init__()
+        """Take up a pickle, that of 0.1.0 included, which knew of no failures."""
+        self.__dict__.update({"failed": np.empty((0, *np.shape(state["points"])[1:]))} | state)
 
     def __len__(self) -> int:
         return len(self.values)

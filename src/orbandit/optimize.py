@@ -102,7 +102,7 @@ def maximize(
     space : Space
         Where to search.
     group : Group, optional
-        What leaves the function alone; `check_symmetry` measures whether that is so.
+        What the function is invariant under; `check_symmetry` tests that.
     budget : int
         Number of measurements that this call makes, besides those of `history`.
     lipschitz : float, optional

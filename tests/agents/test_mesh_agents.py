@@ -195,8 +195,8 @@ def test_the_folded_and_the_full_agent_play_the_same_orbits(kind):
 
 def test_lists_made_on_first_play_change_nothing(monkeypatch):
     at_once = A.UniformMeshN(CUBE, G.Symmetric(3), horizon=5000, seed=0)
-    monkeypatch.setattr(ob.agents.learners, "MAX_LISTED", 10)
-    monkeypatch.setattr(ob.agents.learners, "BATCH", 7)
+    monkeypatch.setattr(ob.agents.learners, "MAX_NEIGHBORS", 10)
+    monkeypatch.setattr(ob.agents.learners, "LISTS_AT_ONCE", 7)
     later = A.UniformMeshN(CUBE, G.Symmetric(3), horizon=5000, seed=0)
     assert len(later.arms.learners.lists.unlisted()) == later.n_arms
     cone = ob.problems.Cone(CUBE, G.Symmetric(3), peak=[0.9, 0.2, 0.6])

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 
 import orbandit as ob
 from optuna_cases import NAMES, PEAK, TREE, loss, points, study_of, suggested
-from orbandit.driver import SPREAD, Outcome
+from orbandit.driver import MIN_MEASURED, Outcome
 from orbandit.errors import InputError, InputTypeError
 from orbandit.integrations import cube
 from orbandit.integrations.optuna import OrbitSampler, view
@@ -107,7 +107,7 @@ def test_one_sampler_may_serve_several_studies(recorder):
         study_of(sampler, study_name="two"),
         study_of(sampler, study_name="one"),
     ]
-    for _ in range(SPREAD + 1):
+    for _ in range(MIN_MEASURED + 1):
         for study in studies:
             study.optimize(loss, n_trials=1)
     for study in studies:
@@ -247,7 +247,9 @@ def test_a_named_agent_is_used():
     assert len(study.trials) == 20
 
 
-@pytest.mark.parametrize(("agent", "many"), [(TREE, SPREAD - 1), (ob.agents.OrbitGP, SPREAD - 1), (None, 50)])
+@pytest.mark.parametrize(
+    ("agent", "many"), [(TREE, MIN_MEASURED - 1), (ob.agents.OrbitGP, MIN_MEASURED - 1), (None, 50)]
+)
 def test_a_proposal_leaves_the_driver_as_it_was(agent, many):
     driver = cube_driver(3, ob.groups.Symmetric(3), agent)
     rng = np.random.default_rng(0)

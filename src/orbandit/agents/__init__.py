@@ -1,4 +1,7 @@
-"""Who chooses: agents that ask for points and learn from their rewards, one algorithm per file."""
+"""Who chooses: agents that ask for points and learn from their rewards.
+
+`base` is the shell of all of them, every algorithm is one file, and the other modules are parts that algorithms call.
+"""
 
 from orbandit.agents.base import Agent
 from orbandit.agents.elimination import SideObservationElimination

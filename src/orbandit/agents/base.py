@@ -4,8 +4,8 @@
     agent.tell(point, reward)
 
 Feedback may come late and in any order, and for points that were never asked for. What was asked for, or is expected,
-is pending until it is told or forgotten (`Ledger`). Whatever an agent refuses, it refuses before its state changes.
-Inside, rewards are scaled to [0, 1].
+is pending until it is told or forgotten (`Ledger`): it shrinks the uncertainty but not the mean. Whatever an agent
+refuses, it refuses before its state changes. Inside, rewards are scaled to [0, 1].
 
 An algorithm is one final class. It checks its settings in its constructor, which are recorded by the call itself, and
 has the verbs below, from `_begin` to `_restore`; asks, epochs, the range of rewards and files are the shell's. Its
@@ -205,7 +205,8 @@ class Agent(ABC):
     def expect(self, point: Any) -> None:
         """Allow for a measurement that is under way at a point, whoever began it.
 
-        It is pending as an ask is: `tell` of the same point answers it, and `forget` takes it back.
+        It is pending as an ask is, which shrinks the uncertainty there but not the mean: `tell` of the same point
+        answers it, and `forget` takes it back.
 
         Parameters
         ----------

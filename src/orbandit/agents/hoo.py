@@ -144,7 +144,7 @@ class HOO(Agent):
             return self.arms.point(self._choose())
         with np.errstate(divide="ignore", invalid="ignore"):
             low = self._stats[:, SUM] / counts - np.sqrt(self._width / counts) - self._widths[self.arms.cells.depths]
-        return self.arms.point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))  # surely the largest rewards
+        return self.arms.point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))  # largest lower bound
 
     def _estimate(self, point: Any) -> Any:
         """Return the mean reward of the containing cell with the tightest bound."""

@@ -17,10 +17,10 @@ from orbandit.groups import Group, Trivial
 from orbandit.meshes import CoveringTree, Mesh
 from orbandit.meshes.neighbors import ByMetric, Search, search
 
-MAX_LISTED = 50_000_000
+MAX_NEIGHBORS = 50_000_000
 """With more neighbours than this in all, lists are made when arms are first played."""
 
-BATCH, SLOW_BATCH = 1024, 32
+LISTS_AT_ONCE, SLOW_LISTS_AT_ONCE = 1024, 32
 """How many lists are then made at a time, and how many where each takes long."""
 
 Lists = tuple[npt.NDArray[np.int64], ArmArray]
@@ -107,9 +107,9 @@ class OrbitNeighbors:
     def _batch(self) -> int:
         """Return how many lists to make at a time: 0, for those of all arms now, unless they are too many or slow."""
         if self._search is None or isinstance(self._search, ByMetric):
-            return SLOW_BATCH
+            return SLOW_LISTS_AT_ONCE
         sample = self._arms.points[:1000]  # the order is random
-        return 0 if self._search.counts(sample).mean() * len(self._arms) <= MAX_LISTED else BATCH
+        return 0 if self._search.counts(sample).mean() * len(self._arms) <= MAX_NEIGHBORS else LISTS_AT_ONCE
 
 
 def orbit_neighbors(rule: MeshRule, arms: Mesh) -> OrbitNeighbors:

@@ -18,7 +18,7 @@ from orbandit.meshes.cells import DEEPEST, CellTree, hashes
 
 PRIOR = 4.0
 """Rewards with the largest variance there can be that are added to the pool of noise."""
-TIE = 1e-9
+MAX_TIE = 1e-9
 """Priorities of cells are below this, and added to keys."""
 
 
@@ -116,7 +116,7 @@ class Leaves:
         self._rows["places"].append(self.centers[len(self.places) :])
         self._rows["boxes"].append(empty)
         self._rows["quiet"].append(np.full(len(new), np.inf))
-        self._rows["ties"].append(hashes(self._cells.codes[new], self._salt) * (TIE / 2.0**64))
+        self._rows["ties"].append(hashes(self._cells.codes[new], self._salt) * (MAX_TIE / 2.0**64))
         if len(self._cells) > self._room:
             self._set_keys(self._keys[: self._room])
         self._assemble()

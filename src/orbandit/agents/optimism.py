@@ -1,4 +1,4 @@
-"""How far above the mean an optimistic agent looks: the weight of the standard deviation in its index."""
+"""Optimism in the face of uncertainty: the weight of the standard deviation in an upper confidence bound."""
 
 import math
 

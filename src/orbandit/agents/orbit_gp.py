@@ -1,4 +1,4 @@
-"""OrbitGP: a Gaussian process on the orbits of a space, for rewards that are dear.
+"""OrbitGP: a Gaussian process on the orbits of a space, for rewards that are expensive to measure.
 
     play the point with the largest  m(x) + beta sqrt(v(x))        (or where a function drawn from the posterior is)
 
@@ -40,7 +40,7 @@ from orbandit.spaces import Space
 
 DESIGN_STREAM = 2**32
 """What the seeds of the initial design begin with, which those of rounds never do."""
-FIRST_FIT, GROWTH = 5, 1.2
+FIRST_FIT, FIT_GROWTH = 5, 1.2
 """The parameters are fitted after so many rewards, and whenever their number has grown by this factor."""
 MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
 """Most distinct points, and most of them that parameters are fitted to."""
@@ -51,7 +51,7 @@ BINARY_SIGNAL = 0.1
 say so little of the parameters that the likelihood's were worse on cones with random peaks."""
 BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
 """The least V of the priors for Bernoulli rewards, which tell little of the variance of their means, and the deviation
-of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and tops are missed."""
+of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and maxima are missed."""
 RELATIVE_LENGTH, PRIOR_REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
 """Centre of the prior of length scales, over the width of the space, that of a reach, and the deviation of their
 logarithms."""
@@ -61,7 +61,7 @@ STRENGTHS, WARPED = (1.0,), 10
 """Of warps that are tried besides none where the best is the goal, from so many distinct points on."""
 ALIGNED = 20
 """From so many distinct points on the plain kernel in aligned coordinates is tried, too, where the best is the goal."""
-FAMILY = {"regret": "matern32", "best": "matern52"}
+DEFAULT_FAMILY = {"regret": "matern32", "best": "matern52"}
 """Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
 """Parameters before the first fit."""
@@ -76,8 +76,8 @@ class OrbitGP(Agent):
     space, group, horizon, reward_range, seed
         As for `UniformMesh`.
     lipschitz : float, optional
-        A hint. With it, length scales are expected to be half of the distance over which the mean can cross the range
-        of rewards, give or take a factor exp(0.5); without, 0.3 of the width of the space, give or take exp(1).
+        A hint. With it, the prior of length scales has as median half of the distance over which the mean can cross the
+        range of rewards, and 0.5 as standard deviation of the logarithm; without, 0.3 of the width of the space, and 1.
         Rewards soon say more than either. Coordinates may have different units in any case: the agent works in
         coordinates divided by the width of the space, each class that the group mixes by its own.
     kernel : "matern12", "matern32", "matern52" or "rbf", optional
@@ -86,18 +86,19 @@ class OrbitGP(Agent):
     acquisition : "ucb" or "thompson"
         How to choose.
     goal : "regret" or "best"
-        What choices are for: the sum of rewards, as for a bandit in play, or the last recommendation. `maximize` and
-        the samplers are for the best.
+        What choices are for: cumulative regret, as for a bandit in play, or the simple regret of the last
+        recommendation. `maximize` and the samplers are for the best.
     noise : float, optional
         The standard deviation of rewards about their mean, in units of rewards. By default it is learnt; and if every
         reward is one of the two ends of `reward_range`, the noise is Bernoulli's: its variance follows from the mean.
     beta : float, optional
-        The weight of the deviation in a bound: more looks further around. By default 2 for rewards that are ends of the
-        range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
+        The weight of the deviation in the bound: a larger one explores more. By default 2 for rewards that are ends of
+        the range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
         sqrt(2 log(n / 1350)) once that is more, for the horizon n. If the goal is the best, and rewards are not ends of
         the range, it is 1; 3 if that promises to gain less than the noise's deviation, and 9 if that does, too.
     candidates : int
-        How many points fill the space, from the best of which the choice is refined; from 8 to 100,000.
+        Size of the space-filling design from the best points of which the acquisition function is maximised; from 8 to
+        100,000.
 
     Notes
     -----
@@ -150,7 +151,7 @@ class OrbitGP(Agent):
         self.arms = AnyPoint(self._points)
         self._space, self._group = self._points.units.space, self._points.units.group
         self._is_for_best, self._acquisition = goal == "best", acquisition
-        self._family = kernel or FAMILY[goal]
+        self._family = kernel or DEFAULT_FAMILY[goal]
         self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
         self._kernel = quotient_kernel(self._space, self._group, self._family)
         self._noise = None if noise is None else as_positive(noise, "noise")
@@ -160,7 +161,7 @@ class OrbitGP(Agent):
         self._start(seed)
 
     def _prior_of_lengths(self) -> Prior:
-        """Return what is expected of length scales and of a reach before any reward."""
+        """Return the prior of the length scales, and of a reach."""
         widths, doubt = self._kernel.widths, LENGTH_DOUBT
         lengths = RELATIVE_LENGTH * widths
         if not self._points.is_learning:
@@ -206,7 +207,7 @@ class OrbitGP(Agent):
         return np.array(point if self._group is None else self._group.fold(point)) + 0.0
 
     def _believed(self) -> Model:
-        """Return the model in which pending asks have been told what is expected of them."""
+        """Return the model of a kriging believer: pending points are told at their posterior mean."""
         if not self._ledger.pending:
             return self._model
         if self._fantasy is None:
@@ -267,7 +268,7 @@ class OrbitGP(Agent):
 
     def _fit(self, rounds: int) -> None:
         """Fit the parameters of a few hypotheses, take the likeliest, and choose other candidates."""
-        self._due = max(rounds + 1, math.ceil(GROWTH * rounds))
+        self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
         self._fits += 1
         model = self._model
         if self._is_binary and not self._points.is_learning and self._noise is None:
@@ -351,7 +352,7 @@ class OrbitGP(Agent):
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=MAX_COUNT)
         self._fits = as_count(state["fits"], "fits", minimum=0)
         self._due, self._is_binary = as_count(state["due"], "due"), bool(state["is_binary"])
-        if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(GROWTH * (self._rounds + 1))):
+        if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(FIT_GROWTH * (self._rounds + 1))):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
         self._check_inside(arrays["points"])

@@ -71,8 +71,8 @@ class OrbitTree(Agent):
         As for `UniformMesh`; ties go to priorities that the seed gives each cell.
     lipschitz : float, optional
         The Lipschitz constant of the mean reward for the distance of X. By default it is not known, and is learnt, at
-        every doubling of the rounds: the largest slope between cells that rewards show beyond the doubt of their
-        noise, and no less than what crosses the range of rewards over half the diameter of the space. S. Bubeck,
+        every doubling of the rounds: the largest slope between cells that rewards show beyond a confidence bound on
+        their noise, and no less than what crosses the range of rewards over half the diameter of the space. S. Bubeck,
         G. Stoltz, J. Y. Yu, Lipschitz bandits without the Lipschitz constant, 2011, do so once, on a mesh of their own
         for it. Then coordinates may have different units: cells are cut in coordinates divided by the width of the
         space, each class that the group mixes by its own.
@@ -212,7 +212,7 @@ class OrbitTree(Agent):
             self._judge_all()  # so that no key counts on an ask that was taken back
 
     def _recommend(self) -> Array:
-        """Return the point of the cell whose reward is surely the largest, by the estimate less its uncertainty."""
+        """Return the point of the cell with the largest lower confidence bound, the estimate less its deviation."""
         known = np.flatnonzero(self._stats[:, COUNT] > 0)
         if not len(known):
             return self.arms.point(self._leaves.leader)

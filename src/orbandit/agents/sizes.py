@@ -19,7 +19,7 @@ from orbandit.groups.base import MAX_ELEMENTS, MAX_LISTED
 from orbandit.groups.enumerated import EnumeratedGroup
 from orbandit.spaces import Space
 
-MAX_DIM = 1_000
+MAX_AGENT_DIM = 1_000
 """Most coordinates of a point."""
 
 MAX_GROUP_DIM = 200
@@ -35,8 +35,8 @@ MAX_DESCRIBED = 2 * MAX_LISTED
 def check_sizes(space: object, group: object) -> None:
     """Refuse a space and a group that are too large for an agent, before anything is worked out for them."""
     parts = [part for part in (space, group) if isinstance(part, Space | Group)]
-    if any(part.dim > MAX_DIM for part in parts):
-        raise InputError(f"agents play in at most {MAX_DIM:,} dimensions, but got {parts!r}.")
+    if any(part.dim > MAX_AGENT_DIM for part in parts):
+        raise InputError(f"agents play in at most {MAX_AGENT_DIM:,} dimensions, but got {parts!r}.")
     if sum(numbers_of(one) for part in parts for one in ingredients(part)) > MAX_LISTED:
         raise GroupTooLargeError(
             f"the space and the group of an agent must keep at most {MAX_LISTED:,} numbers, where a listed element "
@@ -56,7 +56,7 @@ def check_recipe(maker: type[Recipe], given: dict[str, Any]) -> None:
     dims = [given[name] for name in ("dim", "blocks", "size", "copies") if isinstance(given.get(name), int)]
     dims += [given["group"].dim] if "copies" in given else []
     rank = re.fullmatch(r"[ABD](\d+)", str(given.get("name", "")))
-    if math.prod(max(1, dim) for dim in dims) > MAX_DIM or (rank is not None and int(rank[1]) > MAX_GROUP_DIM):
+    if math.prod(max(1, dim) for dim in dims) > MAX_AGENT_DIM or (rank is not None and int(rank[1]) > MAX_GROUP_DIM):
         raise ValueError(f"a {maker.__name__} in more dimensions than agents play in")
     if "generators" in given:
         numbers = np.shape(given["generators"])[-1] ** (2 if maker is Matrix else 1)

@@ -19,8 +19,8 @@ ROUNDING = 1e-9
 class Problem(ABC):
     """Noisy rewards at the points of a space.
 
-    A subclass says where points live, what leaves rewards alone, the mean at a batch of points (`_mean`), and where it
-    is largest (`optimizer`). One that can draw rewards in a way of its own has `_draw`, and does so if its
+    A subclass says where points live, what rewards are invariant under, the mean at a batch of points (`_mean`), and
+    where it is largest (`optimizer`). One that can draw rewards in a way of its own has `_draw`, and does so if its
     `noise` is None.
 
     Parameters
@@ -28,7 +28,7 @@ class Problem(ABC):
     space : Space
         Where points live.
     group : Group or None
-        What leaves the mean alone; it must preserve the space.
+        What the mean is invariant under; it must preserve the space.
     lipschitz : float
         The Lipschitz constant of the mean.
     noise : Noise or None
@@ -63,7 +63,7 @@ class Problem(ABC):
 
     @property
     def group(self) -> Group | None:
-        """What leaves the mean alone; None for no symmetry."""
+        """What the mean is invariant under; None for no symmetry."""
         return self._group
 
     @property

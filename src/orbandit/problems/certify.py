@@ -169,7 +169,7 @@ def certify(
     space : Space
         Where.
     domain : Domain or None
-        Of a group that leaves the function alone.
+        Of a group that the function is invariant under.
     starts : (k, dim) array
         Where climbing begins.
     tolerance : float

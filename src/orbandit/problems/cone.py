@@ -21,7 +21,7 @@ class Cone(Problem):
     space : Space
         Where points live.
     group : Group or None
-        What leaves the mean alone; it must preserve the space.
+        What the mean is invariant under; it must preserve the space.
     peak : (dim,) array
         A point of the space; best neither in its middle nor on a fixed point of the group.
     height : float

@@ -25,7 +25,7 @@ class Function(Problem):
     space : Space
         Where points live.
     group : Group or None
-        What leaves the mean alone; it must preserve the space.
+        What the mean is invariant under; it must preserve the space.
     optimizer : (dim,) array
         A point with the largest mean.
     lipschitz : float

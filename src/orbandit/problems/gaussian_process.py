@@ -17,7 +17,7 @@ from orbandit.spaces import Ball, Box, Space
 
 BUMPS = 200_000
 """Most bumps a function may have: centres times elements of the group."""
-FEWEST, MOST, USUAL_BUMPS = 16, 64, 12_000
+MIN_BUMPS, MAX_BUMPS, USUAL_BUMPS = 16, 64, 12_000
 """Centres by default: as many as there are length scales in X/G, but within limits that a proof can cope with."""
 
 SHORTEST, LONGEST = 1e-4, 4.0
@@ -28,14 +28,14 @@ LEAST, WIDTH = 0.05, 0.9
 """Where in [0, 1] the bounds of the function are mapped to."""
 SLOPE_TOLERANCE = 0.1
 BUDGET = 400_000_000
-DRAWS = 64
+MAX_DRAWS = 64
 APART = 0.01
 """How far from a fixed point and from the middle of the space the optimum is, in units of the diameter."""
 
 
 @final
 class GaussianProcess(Problem):
-    """A random function that a group leaves alone, drawn from a Gaussian process, with a proof of its optimum.
+    """A random function, invariant under a group, drawn from a Gaussian process, with a proof of its optimum.
 
     The kernel is Matern's with nu = 5/2 and a length scale l, averaged over the group,
 
@@ -62,7 +62,7 @@ class GaussianProcess(Problem):
     Parameters
     ----------
     group : Group
-        Finite. It leaves the function alone if epsilon is 0.
+        Finite. The function is invariant under it if epsilon is 0.
     space : Space, optional
         Where points live; the group must preserve it. By default [0, 1]^dim or, if the group does not
         preserve that, the unit ball.
@@ -168,7 +168,7 @@ class GaussianProcess(Problem):
 
     @property
     def nearly(self) -> Group:
-        """The group over which the kernel is averaged: `group`, and for epsilon > 0 what nearly leaves the mean alone.
+        """The group over which the kernel is averaged: `group`; for epsilon > 0, an approximate symmetry.
 
         Pass it to an agent to see what a wrong symmetry costs.
         """
@@ -229,7 +229,7 @@ class GaussianProcess(Problem):
         kernel = self._kernel()
         factor = np.linalg.cholesky(kernel + JITTER * np.trace(kernel) / len(kernel) * np.eye(len(kernel)))
         starts = np.concatenate([self._centers, self.space.sample(64, rng)])
-        for _ in range(DRAWS):
+        for _ in range(MAX_DRAWS):
             normal = rng.standard_normal(len(kernel))
             parts = self._parts(np.asarray(np.linalg.solve(factor.T, normal)))  # K^-1 v for v = L normal
             places, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -242,7 +242,7 @@ class GaussianProcess(Problem):
                 self._optimizer = frozen(certificate.highest.point)
                 return
         raise InputError(
-            f"each of {DRAWS} draws has its optimum at a fixed point of {shown(self._nearly)} or in the middle of "
+            f"each of {MAX_DRAWS} draws has its optimum at a fixed point of {shown(self._nearly)} or in the middle of "
             f"{shown(self.space)}; pass a smaller `length_scale`, or more `centers`."
         )
 
@@ -293,8 +293,8 @@ def _usual_space(group: Group) -> Space:
 def _usual_centers(group: Group, space: Space, length_scale: float) -> int:
     """Return as many centres as there are length scales in X/G, within limits."""
     filling = round(space.volume / group.order / length_scale**space.intrinsic_dim)
-    usual = min(filling, MOST, int(USUAL_BUMPS // group.order))
-    return max(1, min(max(usual, FEWEST), int(BUMPS // group.order)))
+    usual = min(filling, MAX_BUMPS, int(USUAL_BUMPS // group.order))
+    return max(1, min(max(usual, MIN_BUMPS), int(BUMPS // group.order)))
 
 
 def _domain(group: Group) -> Domain | None:

@@ -61,7 +61,7 @@ class LowerBoundFamily:
     space : Space
         Where points live.
     group : Group or None
-        What leaves the means alone; it must preserve the space.
+        What the means are invariant under; it must preserve the space.
     delta : float
         The distance between orbits of the packing, below 2 / (3 L): cones are delta / 2 wide and L delta / 2 high.
     lipschitz : float
@@ -106,7 +106,7 @@ class LowerBoundFamily:
 
     @property
     def group(self) -> Group | None:
-        """What leaves the means alone."""
+        """What the means are invariant under."""
         return self._group
 
     @property

@@ -18,7 +18,7 @@ from orbandit.spaces import Space
 LIMIT = 20_000
 """Most points of a packing."""
 
-BATCH = 2048
+SAMPLED = 2048
 QUIET = 4
 """The sampling ends after so many batches without a new point, and the climbing after so many rounds."""
 
@@ -67,9 +67,9 @@ def _packed(
 
     quiet, nearest = 0, _distance_to(packing, metric)
     while quiet < QUIET:
-        sample = space.sample(BATCH, rng)
+        sample = space.sample(SAMPLED, rng)
         if depth is not None:  # shrink towards the deepest point, so that small domains are not missed
-            sample = packing[0] + rng.random((BATCH, 1)) * (sample - packing[0])
+            sample = packing[0] + rng.random((SAMPLED, 1)) * (sample - packing[0])
         fitting = _kept(sample[room(sample) > 0], metric, delta)
         packing = np.concatenate([packing, fitting])
         quiet, nearest = 0 if len(fitting) else quiet + 1, _distance_to(packing, metric)
@@ -77,7 +77,7 @@ def _packed(
             raise MeshTooLargeError(f"a packing with delta={delta:g} has more than {LIMIT:,} points.")
     quiet = 0
     while quiet < QUIET:
-        sample = space.sample(BATCH, rng)
+        sample = space.sample(SAMPLED, rng)
         sample = sample[np.argsort(-room(sample))[:32]]
         ends, left = climb(room, space, sample, rng, rounds=40)
         fitting = _kept(ends[left > 0], metric, delta)
@@ -135,7 +135,7 @@ def deepest(space: Space, group: Group | None, rng: np.random.Generator) -> Arra
     The depth is the least of concave functions, so that climbers have one summit to find.
     """
     depth = depths(space, group)
-    sample = space.sample(BATCH, rng)
+    sample = space.sample(SAMPLED, rng)
     if group is not None:
         sample = np.asarray(group.fold(sample))
     sample = sample[np.argsort(-depth(sample))[:8]]

@@ -1,6 +1,6 @@
 """What few runs can say: intervals of means, of ratios of means, and of slopes; and whether two means differ.
 
-From MIN_RUNS_TO_BOOTSTRAP runs on, intervals are bootstrapped: runs are drawn with replacement, DRAWS times, always
+From MIN_RUNS_TO_BOOTSTRAP runs on, intervals are bootstrapped: runs are drawn with replacement, RESAMPLES times, always
 from the same stream, so that the same runs give the same page. Percentiles of a bootstrap from n values are too
 narrow, as their spread has n where Student's has n - 1. They are taken at the levels that make up for it on average
 (the expanded percentile interval of Hesterberg, What teachers should know about the bootstrap, The American
@@ -22,7 +22,7 @@ from scipy import stats
 
 from orbandit._checks import Array, frozen
 
-DRAWS = 10_000
+RESAMPLES = 10_000
 CONFIDENCE = 0.95
 STREAM = 20_240
 MIN_RUNS_TO_BOOTSTRAP = 8
@@ -47,7 +47,7 @@ UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 
 @lru_cache(maxsize=16)
-def weights(runs: int, draws: int = DRAWS) -> Array:
+def weights(runs: int, draws: int = RESAMPLES) -> Array:
     """Return (draws, runs) weights, each row those of runs drawn with replacement."""
     rng = np.random.default_rng([STREAM, runs])
     return frozen(rng.multinomial(runs, np.full(runs, 1 / runs), size=draws) / runs)
@@ -59,7 +59,7 @@ def levels(runs: int) -> tuple[float, float]:
     return float(stats.norm.cdf(-upper)), float(stats.norm.cdf(upper))
 
 
-def band(values: Array, draws: int = DRAWS // 5) -> tuple[Array, Array, Array]:
+def band(values: Array, draws: int = RESAMPLES // 5) -> tuple[Array, Array, Array]:
     """Return the mean over runs, the first axis, and the ends of its interval; NaN if there is one run only."""
     mean = values.mean(axis=0)
     if len(values) < 2:
@@ -73,7 +73,7 @@ def band(values: Array, draws: int = DRAWS // 5) -> tuple[Array, Array, Array]:
 
 def mean_of(values: Array) -> Interval:
     """Return the mean of some runs."""
-    mean, low, high = band(values[:, None], DRAWS)
+    mean, low, high = band(values[:, None], RESAMPLES)
     return Interval(float(mean[0]), float(low[0]), float(high[0]))
 
 

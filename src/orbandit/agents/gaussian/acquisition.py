@@ -1,4 +1,4 @@
-"""Where to look next, on X/G: the largest upper confidence bound, or the largest value of a random function.
+"""Acquisition functions on X/G: an upper confidence bound, or a function drawn from the posterior (Thompson sampling).
 
     ucb         maximise m(x) + beta sqrt(v(x)),   beta as `deviations` says
     best        the same with the first beta of LADDER that promises to gain enough, beyond the best mean known
@@ -32,8 +32,8 @@ BINARY_BETA, USUAL_BETA, QUIET_BETA = 2.0, 2.6, 3.0
 then, so that more is explored."""
 LADDER = 1.0, 3.0, 9.0
 """Weights where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
-where the variance is largest, and a small one settles for the first good place. The last is for a model that is sure,
-and may be wrong."""
+where the variance is largest, and a small one settles for the first good place. The last is for a model that is
+overconfident."""
 GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
 """What is enough to gain: so many deviations of the noise, and so much of what the best point is above the median."""
 CAUTION = 0.5
@@ -73,7 +73,7 @@ def design_size(space: Space, horizon: int, is_for_best: bool) -> int:
 
 
 def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Generator) -> Array:
-    """Return folded points that fill the space: a Kronecker sequence, shifted at random.
+    """Return a space-filling design, folded: a Kronecker sequence, shifted at random.
 
     Points of the box around the space that lie outside it are left out, and replaced by random ones.
     """
@@ -112,7 +112,7 @@ def scouts_of(model: Model, space: Space, group: Group | None, beta: float, rng:
 
 
 def best_look(model: Model, space: Space, group: Group | None, rng: np.random.Generator) -> Array:
-    """Return where to look for the best: near what is known to be good, or farther where that is exhausted."""
+    """Return what to evaluate for simple regret: exploit what is known to be good, explore where that is exhausted."""
     if not model.size:
         return best_bound(model, space, group, LADDER[0], rng)
     scouts = scouts_of(model, space, group, LADDER[0], rng)

@@ -1,6 +1,6 @@
 """Averaged and Times: kernels made of kernels.
 
-The average over elements h of a finite group,
+The invariant (orbit-averaged) kernel, the average over elements h of a finite group,
 
     k_G(x, y) = mean over h of k(h x, y),
 

@@ -9,7 +9,9 @@ N(b, A) as in `posterior.py`, times that of the scatter within points,
 so that repeated measurements say what the noise is. The priors are log-normal, in units of the variance V of the means
 of points about their centre b (plus what scatters within points):
 
-    s ~ V / 2, give or take a factor exp(1.5);   noise ~ V / 100,000, give or take exp(4);   lengths as `Prior` says.
+    s         median V / 2,        standard deviation of the logarithm 1.5
+    noise     median V / 100,000,  standard deviation of the logarithm 4
+    lengths   as `Prior` says
 """
 
 from collections.abc import Sequence
@@ -25,7 +27,7 @@ from orbandit.agents.gaussian.thinning import Rewards
 from orbandit.agents.gaussian.warp import NO_WARP, Warp
 
 PRIOR_SIGNAL, SIGNAL_DOUBT = 0.5, 1.5
-"""Centre of the prior of s over V, and its deviation in logarithms."""
+"""Median of the prior of s over V, and the prior standard deviation of its logarithm."""
 PRIOR_NOISE, NOISE_DOUBT = 1e-5, 4.0
 """The same for the noise."""
 LEAST_NOISE = 1e-9
@@ -64,9 +66,9 @@ class Hypothesis(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Log-normal priors of the length scales: their centres, and one deviation of their logarithms.
+    """Log-normal priors of the length scales: their medians, and one prior standard deviation of the logarithms.
 
-    Besides, the least V, and the deviation of the logarithm of s.
+    Besides, the least V, and the prior standard deviation of the logarithm of s.
     """
 
     lengths: Array

@@ -3,8 +3,8 @@
     k'(x, y) = k(x, y) / sqrt(k(x, x) k(y, y))
 
 is positive definite and invariant if k is. The mean of a kernel over a group of order h has prior variances from 1 / h,
-where all images of a point are far apart, to 1, where the group fixes it: a bound on what a function may be would send
-an agent to the fixed points first, for no reason but that.
+where all images of a point are far apart, to 1, where the group fixes it: an upper confidence bound would explore the
+fixed points first, for no reason but that.
 """
 
 from typing import final
@@ -16,7 +16,7 @@ from orbandit.agents.gaussian.averaged import Averaged
 from orbandit.agents.gaussian.base import QuotientKernel, is_same
 from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
 
-MAX_REMEMBERED = 4
+MAX_BLOCKS = 4
 """So many arrays of features are remembered with their prior variances."""
 
 
@@ -117,5 +117,5 @@ class Level(QuotientKernel):
                 self._known = [other for other in self._known if other is not entry]
                 break
         values = np.concatenate([values, self._inner.diagonal(a[len(values) :], lengths)])
-        self._known = [(first.copy(), lengths.copy(), values), *self._known][:MAX_REMEMBERED]
+        self._known = [(first.copy(), lengths.copy(), values), *self._known][:MAX_BLOCKS]
         return values

@@ -1,6 +1,6 @@
 """What is known of a function on X/G: the points observed, the regression on them, and a pool of candidates.
 
-The candidates are fixed points that fill the space. Their means and variances follow every observation at once: one
+The candidates are a space-filling design, fixed. Their means and variances follow every observation at once: one
 observation y of a point x, of noise variance s, moves them by
 
     m += c (y - m(x)) / (v(x) + s),     v -= c^2 / (v(x) + s),     c = the covariances with f(x) so far,
@@ -47,7 +47,7 @@ class Model:
     parameters : Parameters
         Of the process. A noise of 0 stands for Bernoulli rewards, with the variance m (1 - m).
     center : float
-        What the constant is expected to be.
+        The prior mean of the constant.
     pool : Candidates
         What to choose from.
     rewards : Rewards
@@ -117,7 +117,7 @@ class Model:
         return self.size, new, own
 
     def add(self, point: Array, feature: Array, value: float | None) -> None:
-        """Learn a reward in [0, 1] of a point; None for the one that is expected, which moves no mean."""
+        """Learn a reward in [0, 1] of a point; None for a fantasy at its posterior mean, which moves no mean."""
         row, covariances, own = self.place(feature)
         posterior, spread, is_new = self.posterior, self.parameters.signal, row == self.size
         half = posterior.half(covariances + spread)

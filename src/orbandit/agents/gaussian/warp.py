@@ -3,7 +3,7 @@
     g(y) = top - (scale / strength) log(1 + strength (top - y) / scale)   below the top,   and y above it.
 
 Penalties and collisions give rewards a long tail at the bottom, which a stationary process takes for what is usual
-everywhere. The warp draws the tail in, and leaves alone what is near the top: g has slope 1 there, and bends where
+everywhere. The warp draws the tail in, and hardly changes what is near the top: g has slope 1 there, and bends where
 rewards are `scale` / `strength` below. A strength of 0 is no warp. The likelihood chooses the strength; with the warp
 it is multiplied by the derivatives of g, as a density is (Snelson, Rasmussen, Ghahramani, Warped Gaussian processes,
 2003).

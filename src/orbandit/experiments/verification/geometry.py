@@ -13,7 +13,7 @@ from orbandit.spaces import Ball, Box, Polytope, Space
 
 Setting = tuple[str, Space, Group]
 
-MOST = 3.0
+MAX_RATIO = 3.0
 """The constant of Lemmas 1 and 2, over that of the whole space, may be so large at the finest scale looked at."""
 
 
@@ -113,7 +113,7 @@ def _shrinking(
     While it is larger but falls, delta is not yet below c / |G|, which the lemmas need: that stays open.
     """
     ratios = [group.order * size / all_of_it for size, all_of_it in zip(sizes, whole, strict=True)]
-    limit = min(MOST, 0.6 * group.order)
+    limit = min(MAX_RATIO, 0.6 * group.order)
     verdict = Verdict.OPEN if ratios[-1] <= 0.9 * ratios[0] else Verdict.FAIL
     verdict = Verdict.PASS if ratios[-1] < limit else verdict
     shown = ", ".join(f"{ratio:.2f} at {delta:g}" for ratio, delta in zip(ratios, scales, strict=True))

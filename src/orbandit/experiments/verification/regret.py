@@ -23,10 +23,10 @@ from orbandit.problems import Cone, LowerBoundFamily, Problem
 from orbandit.spaces import Ball, Box, Space
 from orbandit.theory import gap_dependent_bound, gap_free_bound, hard_delta, lower_bound, paper_delta
 
-HARD = 6.0
+HARDER = 6.0
 """C: the family's delta over the paper's."""
 
-MARGIN = 0.05
+SLOPE_MARGIN = 0.05
 """An exponent this near to the paper's, or within two standard errors, agrees with it."""
 
 LEARNT = 0.9
@@ -103,14 +103,14 @@ class _Slope:
         """Compare with the paper's exponent, unless nothing was learnt or a rival exponent is as likely."""
         if self.shares.max() > LEARNT or abs(self.value - rival) <= 2 * self.error:
             return Verdict.OPEN
-        return judged(abs(self.value - target) <= max(MARGIN, 2 * self.error))
+        return judged(abs(self.value - target) <= max(SLOPE_MARGIN, 2 * self.error))
 
     def words(self) -> str:
         note = ""
         if self.shares.max() > LEARNT:
             note = "; the cone was not found, so this is the family's own exponent"
         return (
-            f"{self.value:.3f} +- {self.error:.3f} (margin {MARGIN}, or two standard errors); "
+            f"{self.value:.3f} +- {self.error:.3f} (margin {SLOPE_MARGIN}, or two standard errors); "
             f"lost {self.shares.min():.2f} to {self.shares.max():.2f} of n delta / 2{note}"
         )
 
@@ -132,7 +132,7 @@ def horizon_lines(space: Space, group: Group | None, horizons: tuple[int, ...], 
         "e",
         f"Theorem 1, exponent of n: UniformMeshN, d = {d}, n = {horizons[0]:,} to {horizons[-1]:,}",
         f"slope {target:.3f} of log R, after taking (log n)^(1/(d+2)) out",
-        f"{slope.words()}; {runs} runs each over the instances, delta = {HARD:g} x the paper's. On the first family "
+        f"{slope.words()}; {runs} runs each over the instances, delta = {HARDER:g} x the paper's. On the first family "
         f"alone {alone.value:.3f} +- {alone.error:.3f}: below 1, it learns",
         verdict,
     )
@@ -153,7 +153,7 @@ def order_lines(space: Space, orders: tuple[int, ...], n: int, runs: int) -> Ite
         "f",
         f"Theorem 1, exponent of |G|: UniformMeshN, disk, |G| = {2 * orders[0]} to {2 * orders[-1]}, n = {n:,}",
         f"slope {target:.3f} of log R over log |G|",
-        f"{slope.words()}; {runs} runs each over the instances, delta = {HARD:g} x the paper's. Without the group "
+        f"{slope.words()}; {runs} runs each over the instances, delta = {HARDER:g} x the paper's. Without the group "
         f"{control.value:.3f} +- {control.error:.3f}, which must not agree with it, too",
         verdict,
     )
@@ -183,7 +183,7 @@ def floor_lines(agent: type[Agent], quick: bool) -> Iterator[Line]:
 def _family(space: Space, group: Group | None, n: int) -> LowerBoundFamily:
     """Return the hard family for n rounds."""
     order = 1 if group is None else int(group.order)
-    return LowerBoundFamily(space, group, HARD * paper_delta(n, order, space.intrinsic_dim))
+    return LowerBoundFamily(space, group, HARDER * paper_delta(n, order, space.intrinsic_dim))
 
 
 def _losses(space: Space, group: Group | None, n: int, runs: int, use_group: bool = True) -> tuple[Array, float]:

@@ -1,7 +1,7 @@
 """OrbitOptimizer: an agent that knows the symmetry, behind Nevergrad's ask and tell.
 
-Losses of any range are taken, some of which may be wild or no number, and the agent allows for candidates that were
-asked for and not told (see `driver`).
+Losses of any range are taken, outliers and NaN included, and candidates that were asked for and not told are pending
+(see `driver`).
 """
 
 import math
@@ -34,7 +34,7 @@ class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
         themselves: in their own units, logarithms for `Log`; what is unbounded is taken about its initial value.
     agent : callable, optional
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
-        default `OrbitGP` below 10,000 tells, planned or made, then `OrbitTree`.
+        default `OrbitGP` below 10,000 tells, planned or made, or 40,000 of more than four values, then `OrbitTree`.
 
     Examples
     --------

@@ -54,7 +54,8 @@ class OrbitSampler(BaseSampler):
         The names that `group` acts on, in the order of its coordinates.
     agent : callable, optional
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
-        default `OrbitGP` below 10,000 trials, planned or made, then `OrbitTree`.
+        default `OrbitGP` below 10,000 trials, planned or made, or 40,000 of more than four parameters, then
+        `OrbitTree`.
     n_trials : int, optional
         The number of trials planned, if it is known.
     independent_sampler : BaseSampler, optional
@@ -68,9 +69,9 @@ class OrbitSampler(BaseSampler):
     Numbers without a symmetry are searched together with the others if every trial has them with the same range. A
     trial teaches the agent nothing if it lacks one of the parameters or had it out of the present range.
 
-    Values of any range are taken, and wild ones count as the fences of the others. A pruned trial counts as its last
-    reported value, but no better than the median; a failed one, as in `maximize`, as less than what is near it, the
-    less the more trials failed there. The agent expects the running trials, of all workers.
+    Values of any range are taken, winsorised at Tukey's outer fences. A pruned trial counts as its last reported value,
+    but no better than the median; a failed one, as in `maximize`, as less than what is near it, the less the more
+    trials failed there. The running trials of all workers are pending: the agent expects them (see `Agent.expect`).
 
     Examples
     --------

@@ -84,7 +84,7 @@ class Symmetry:
                 )
 
     def group(self, plain: int) -> Group | None:
-        """Return the group on the unit cube of the named parameters and so many others, which it leaves alone."""
+        """Return the group on the unit cube of the named parameters and so many others, which it fixes."""
         parts = [about_middle(component.group) for component in self._components]
         if not parts:
             return None

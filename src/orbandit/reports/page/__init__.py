@@ -14,7 +14,7 @@ from orbandit.errors import InputError, MissingExtraError
 from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart
 from orbandit.reports.palette import looks
 from orbandit.reports.scenes import SolidScene, scene_of
-from orbandit.reports.statistics import DRAWS, MIN_RUNS_TO_BOOTSTRAP, Interval
+from orbandit.reports.statistics import MIN_RUNS_TO_BOOTSTRAP, RESAMPLES, Interval
 from orbandit.reports.summary import MAX_AGENTS_COMPARED, ProblemResult, Summary
 from orbandit.reports.words import duration, ends, interval, ranges, size, span
 
@@ -82,7 +82,7 @@ def page(summary: Summary) -> str:
         worth=_worth(summary),
         looks=looks(summary.families),
         compared=MAX_AGENTS_COMPARED,
-        draws=DRAWS,
+        draws=RESAMPLES,
         few=MIN_RUNS_TO_BOOTSTRAP,
         spec=json.dumps(summary.spec, indent=2, ensure_ascii=False),
         made_with=f"{version('orbandit')}, Python {platform.python_version()}, plotly {version('plotly')}",

@@ -113,9 +113,9 @@ def test_processes_measure_and_errors_come_back(tmp_path):
         assert len(best.history) == 20
         measure = functools.partial(fails_at, 8, tmp_path)
         with pytest.raises(MeasurementError, match="RuntimeError: LocalError: too hot") as caught:
-            ob.maximize(measure, CUBE, S3, budget=20, seed=0, executor=executor, agent=Scattered)
+            ob.maximize(measure, CUBE, S3, budget=20, seed=0, executor=executor, workers=1, agent=Scattered)
     error = caught.value
-    assert 7 <= len(error.history) <= 8  # with the other one that was under way
+    assert len(error.history) == 7  # with two workers, any number might end while the error comes back
     assert value(error.point) not in error.history.values
     assert "worker_cases.py" in error.__cause__.__notes__[0]
 

@@ -113,9 +113,8 @@ def maximize(
     agent : callable, optional
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are; a
         `functools.partial` of one may have its own horizon, seed, group and, if none is given here, `lipschitz`. By
-        default `OrbitGP` below 3,000 measurements, history included, or 12,000 in more than four dimensions, and
-        `OrbitTree` from there on, since its choices take microseconds instead of milliseconds; also for the few groups
-        for which `OrbitGP` has no kernel.
+        default `OrbitGP` below 12,000 measurements, history included, and `OrbitTree` from there on, since its choices
+        take microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no kernel.
     history : History, optional
         Measurements made before, as another call returned them or an error carried them; they do not count against
         `budget`.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from orbandit.agents.suited import BEST_GP, CROSSOVER, LONGER, suited
+from orbandit.agents.suited import BEST_GP, CROSSOVER, suited
 
 CUBE = ob.spaces.Box(0.0, 1.0, dim=6)
 
@@ -15,9 +15,8 @@ def test_a_kernel_model_for_few_evaluations_and_a_tree_for_many():
     square = ob.spaces.Box(0.0, 1.0, dim=2)
     assert suited(CROSSOVER - 1, square, ob.groups.Symmetric(2)) is BEST_GP
     assert suited(CROSSOVER, square, None) is ob.agents.OrbitTree
-    assert suited(LONGER * CROSSOVER - 1, CUBE, ob.groups.Symmetric(6)) is BEST_GP
-    assert suited(LONGER * CROSSOVER, CUBE, None) is ob.agents.OrbitTree
-    assert suited(CROSSOVER, ob.spaces.Simplex(5), None) is ob.agents.OrbitTree  # of four dimensions
+    assert suited(CROSSOVER, CUBE, ob.groups.Symmetric(6)) is ob.agents.OrbitTree
+    assert suited(CROSSOVER, CUBE, ob.groups.Symmetric(6), crossover=CROSSOVER + 1) is BEST_GP
 
 
 def test_a_tree_for_groups_without_a_kernel():

@@ -21,9 +21,8 @@ from orbandit.spaces import Space
 
 BEST_GP = partial(OrbitGP, goal="best")
 """OrbitGP for simple regret, that of the last recommendation, and not for cumulative regret."""
-CROSSOVER, FEW_DIMENSIONS, LONGER = 3_000, 4, 4
-"""From so many evaluations on OrbitTree is taken in so few dimensions, unless the caller is more patient; in more, from
-so many times as many on: there a tree of cells finds much worse points, and only its speed is for it."""
+CROSSOVER = 12_000
+"""From so many evaluations on OrbitTree is taken, unless the caller is more patient: only its speed is for it."""
 
 Maker: TypeAlias = Callable[..., Any]
 """A class of agents, a partial of one, or a callable (space, group, *, horizon, lipschitz, reward_range, seed) that
@@ -33,8 +32,6 @@ returns an object with `ask` and `tell`: what `agent=` means everywhere."""
 def suited(evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER) -> Maker:
     """Return OrbitGP, for the best, for few evaluations, and OrbitTree for many and for groups without a kernel.
 
-    How many is few depends on the dimension.
-
     Examples
     --------
     >>> import orbandit as ob
@@ -42,7 +39,7 @@ def suited(evaluations: int, space: Space, group: Group | None, crossover: int =
     >>> suited(5_000, space, ob.groups.Symmetric(6)) is BEST_GP, suited(10**5, space, None).__name__
     (True, 'OrbitTree')
     """
-    if evaluations >= crossover * (LONGER if space.intrinsic_dim > FEW_DIMENSIONS else 1):
+    if evaluations >= crossover:
         return OrbitTree
     units = Units(space, group)
     try:

@@ -25,7 +25,7 @@ SAME = 1e-5
 """Points nearer than this are one point that is tried again."""
 NEAR = 0.2
 """How far from a point that was tried another trial of it is, over the distance to the 2 dim + 1 nearest points."""
-PATIENCE = 10_000
+PATIENCE = 40_000
 """From so many trials on OrbitTree is taken: studies take longer over a trial than a kernel model does."""
 
 

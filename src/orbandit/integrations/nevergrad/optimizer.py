@@ -34,7 +34,7 @@ class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
         themselves: in their own units, logarithms for `Log`; what is unbounded is taken about its initial value.
     agent : callable, optional
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
-        default `OrbitGP` below 10,000 tells, planned or made, or 40,000 of more than four values, then `OrbitTree`.
+        default `OrbitGP` below 40,000 tells, planned or made, then `OrbitTree`.
 
     Examples
     --------

@@ -54,8 +54,7 @@ class OrbitSampler(BaseSampler):
         The names that `group` acts on, in the order of its coordinates.
     agent : callable, optional
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
-        default `OrbitGP` below 10,000 trials, planned or made, or 40,000 of more than four parameters, then
-        `OrbitTree`.
+        default `OrbitGP` below 40,000 trials, planned or made, then `OrbitTree`.
     n_trials : int, optional
         The number of trials planned, if it is known.
     independent_sampler : BaseSampler, optional

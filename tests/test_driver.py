@@ -9,7 +9,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.driver import MIN_MEASURED, Driver, Outcome, Range
-from orbandit.errors import InputError
+from orbandit.errors import InputError, InputTypeError
 
 CUBE, S3 = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3)
 TREE = ob.agents.OrbitTree
@@ -275,3 +275,23 @@ def test_recommending_changes_no_choice():
         return np.array(found)
 
     np.testing.assert_array_equal(plays(True), plays(False))
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        (lambda problem, horizon, seed: None, "another signature"),
+        (ob.agents.UCB1, "plays indices; pass agent=lambda"),
+        (partial(ob.agents.OrbitGP, candidate=8), "another signature: .*candidate"),
+        ("OrbitGP", "class of ob.agents or a callable"),
+    ],
+)
+def test_what_cannot_make_agents_is_refused_before_anything_is_measured(agent, said):
+    measured = []
+    with pytest.raises(InputTypeError, match=said):
+        ob.maximize(measured.append, CUBE, budget=1, agent=agent)
+    with pytest.raises(InputTypeError, match=said):
+        ob.integrations.optuna.OrbitSampler(agent=agent)
+    with pytest.raises(InputTypeError, match=said):
+        ob.simulate(agent, ob.problems.Cone(CUBE, S3, peak=[0.2, 0.5, 0.8]), 10, seeds=1)
+    assert measured == []

@@ -32,10 +32,11 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from orbandit._checks import Array, as_positive, shown
+from orbandit._checks import Array, as_positive
 from orbandit._rows import Rows
-from orbandit.agents.suited import CROSSOVER, Maker, learns_slopes, suited
-from orbandit.errors import InputError, InputTypeError
+from orbandit.agents.maker import Maker, check_call, learns_slopes
+from orbandit.agents.suited import CROSSOVER, suited
+from orbandit.errors import InputError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
 from orbandit.groups.units import Units
@@ -406,11 +407,14 @@ class Driver:
 
 def check_maker(maker: Maker | None) -> None:
     """Refuse what cannot make the agents of a search."""
-    if maker is not None and not callable(maker):
-        raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {shown(maker)}.")
+    if maker is None:
+        return
+    own = dict(maker.keywords) if isinstance(maker, partial) else {}
     for name in ("space", "reward_range"):
-        if name in getattr(maker, "keywords", {}):
+        if name in own:
             raise InputError(f"`{name}` is the search's, but `agent` has one of its own; leave it out of the partial.")
+    own.pop("group", None)  # which goes before that of the search
+    check_call(partial(maker.func, *maker.args, **own) if isinstance(maker, partial) else maker)
 
 
 def _inform(agent: Any, what: str, place: Array) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from orbandit._checks import Array, as_count, as_finite, as_points, described, shown, unknown_name
 from orbandit.agents.base import Seed, as_stream
-from orbandit.agents.suited import Maker
+from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Outcome
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group

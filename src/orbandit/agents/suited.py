@@ -5,13 +5,10 @@ evaluations (see the page on OrbitGP in the guide), but a round takes millisecon
 microseconds.
 """
 
-import inspect
-from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
 
-from orbandit.agents.base import Agent
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
+from orbandit.agents.maker import Maker
 from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.errors import GroupTooLargeError
@@ -23,10 +20,6 @@ BEST_GP = partial(OrbitGP, goal="best")
 """OrbitGP for simple regret, that of the last recommendation, and not for cumulative regret."""
 CROSSOVER = 12_000
 """From so many evaluations on OrbitTree is taken, unless the caller is more patient: only its speed is for it."""
-
-Maker: TypeAlias = Callable[..., Any]
-"""A class of agents, a partial of one, or a callable (space, group, *, horizon, lipschitz, reward_range, seed) that
-returns an object with `ask` and `tell`: what `agent=` means everywhere."""
 
 
 def suited(evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER) -> Maker:
@@ -47,27 +40,3 @@ def suited(evaluations: int, space: Space, group: Group | None, crossover: int =
     except GroupTooLargeError:
         return OrbitTree
     return BEST_GP
-
-
-def learns_slopes(maker: Maker) -> bool:
-    """Tell whether a maker's agents do without a Lipschitz constant, whatever settings `functools.partial` gave it.
-
-    Examples
-    --------
-    >>> from functools import partial
-    >>> learns_slopes(OrbitGP), learns_slopes(partial(OrbitGP, kernel="rbf")), learns_slopes(lambda *given: None)
-    (True, True, False)
-    """
-    return getattr(maker, "func", maker) in (OrbitGP, OrbitTree)
-
-
-def plays_indices(kind: type[Any]) -> bool:
-    """Tell whether a class is one of this package's agents that play arms 0, 1, ..., and not points of a space.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> plays_indices(ob.agents.UCB1), plays_indices(ob.agents.HOO)
-    (True, False)
-    """
-    return issubclass(kind, Agent) and "space" not in inspect.signature(kind).parameters

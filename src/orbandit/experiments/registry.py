@@ -28,9 +28,8 @@ import numpy.typing as npt
 
 from orbandit import agents, groups, problems, spaces
 from orbandit._checks import as_count, described, unknown_name
-from orbandit.agents.suited import plays_indices
+from orbandit.agents.maker import CALL, plays_indices
 from orbandit.errors import InputError, Mistake, OrbanditError, SpecError
-from orbandit.experiments.simulation import CALL
 from orbandit.experiments.toml_lines import KeyPath, nearest, shown, unknown_key
 
 BASES: dict[str, type] = {

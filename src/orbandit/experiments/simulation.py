@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
 from orbandit.agents import Agent
-from orbandit.agents.suited import Maker, plays_indices
+from orbandit.agents.maker import Maker, check_call
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 from orbandit.experiments.compiled import Simulable, Simulation
 from orbandit.problems import Bernoulli, Problem
@@ -32,9 +31,6 @@ CHUNK = 65_536
 
 MAX_SEEDS = 1_000_000
 """Most runs of one call."""
-
-CALL = "(space, group, *, horizon, lipschitz, reward_range, seed)"
-"""How agents are made."""
 
 PER_DECADE = 20
 """Checkpoints in each factor of ten, unless others are wanted."""
@@ -134,10 +130,6 @@ def simulate(
     (True, True)
     """
     rounds = as_count(horizon, "horizon")
-    if not callable(agent):
-        raise InputTypeError(
-            f"`agent` must be a class of ob.agents or a callable {CALL} like one, but got {shown(agent)}."
-        )
     if not (hasattr(problem, "mean") and hasattr(problem, "optimum")):
         raise InputTypeError(
             f"`problem` must have a mean and an optimum, as those of ob.problems, but got {shown(problem)}."
@@ -196,10 +188,9 @@ def _maker(
     agent: Maker, problem: Problem, use_group: bool, horizon: int, options: dict[str, Any]
 ) -> Callable[[np.random.SeedSequence], Any]:
     """Return what makes the agent of each run from its seed."""
+    if not callable(agent):
+        check_call(agent)
     base: partial[Any] = agent if isinstance(agent, partial) else partial(agent)
-    kind: Any = base.func
-    if isinstance(kind, type) and plays_indices(kind):
-        raise InputTypeError(_how_to_make(kind))
     if "seed" in options:
         raise InputError("`seed` is the run's; name the seeds of runs by `seeds`.")
     settings = {**base.keywords, **options}
@@ -210,30 +201,9 @@ def _maker(
     told = {"horizon": horizon, "reward_range": getattr(problem, "reward_range", None)}
     if "lipschitz" not in settings:
         told["lipschitz"] = getattr(problem, "lipschitz", None)  # which may take a search to find
-    call = partial(kind, *base.args, *places)
-    _check_call(agent, call, {"seed": None, **told, **settings})
-    return lambda seed: call(**{"seed": seed, **told, **settings})
-
-
-def _check_call(agent: Maker, call: Callable[..., Any], told: dict[str, Any]) -> None:
-    """Refuse a callable that does not take what agents are told, before anything is played."""
-    try:
-        takes = signature(call)
-    except ValueError:  # one without a signature, in C perhaps: the call itself will tell
-        return
-    try:
-        takes.bind(**told)
-    except TypeError as error:
-        raise InputTypeError(
-            f"`agent` is called as agent{CALL}, but {shown(agent)} has another signature: {error}."
-        ) from error
-
-
-def _how_to_make(kind: type[Any]) -> str:
-    """Return what to say of an agent that has no space: what to pass instead."""
-    needed = [name for name, one in signature(kind).parameters.items() if one.default is one.empty]
-    call = f"{kind.__name__}({', '.join(needed)}, horizon=horizon, seed=seed)"
-    return f"{kind.__name__} plays indices; pass agent=lambda space, group, *, horizon, seed, **told: {call}."
+    call = partial(base.func, *base.args)
+    check_call(call, *places, **{"seed": None, **told, **settings})
+    return lambda seed: call(*places, **{"seed": seed, **told, **settings})
 
 
 def _run(

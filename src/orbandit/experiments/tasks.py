@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from orbandit.agents.suited import Maker
+from orbandit.agents.maker import Maker
 from orbandit.errors import InputError, Mistake, SpecError
 from orbandit.experiments import registry
 from orbandit.experiments.outline import MAX_AGENTS

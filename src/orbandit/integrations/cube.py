@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.suited import Maker
+from orbandit.agents.maker import Maker
 from orbandit.driver import Driver
 from orbandit.groups import Group
 from orbandit.spaces import Box

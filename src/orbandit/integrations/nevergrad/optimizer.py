@@ -12,7 +12,7 @@ from nevergrad.optimization import base
 
 from orbandit._checks import Array, shown
 from orbandit.agents import OrbitGP, OrbitTree
-from orbandit.agents.suited import Maker
+from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Outcome, check_maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group

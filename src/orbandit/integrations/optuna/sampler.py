@@ -21,7 +21,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from orbandit._checks import as_count, as_seed, shown
-from orbandit.agents.suited import Maker
+from orbandit.agents.maker import Maker
 from orbandit.driver import check_maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group

@@ -291,10 +291,11 @@ class OrbitGP(Agent):
             )
         starts = [self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)]
         fresh = [prior.lengths] if rounds < 100 else []
-        warps = [NO_WARP]
+        tried = [hypothesis(self._kernel, rewards, NO_WARP, prior, starts, fresh, noise)]
         if self._is_for_best and not self._is_binary and len(rows) >= WARPED:
-            warps += [warped_about(rewards.means, strength) for strength in STRENGTHS]
-        tried = [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]
+            variance = tried[0].parameters.noise if noise is None else float(noise.mean())
+            warps = [warped_about(rewards.means, strength, math.sqrt(variance)) for strength in STRENGTHS]
+            tried += [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]
         best = min(tried, key=lambda each: each.loss)
         self._start_at, self._reference = best.parameters, None
         if self._is_for_best and not self._is_binary and len(rows) >= ALIGNED and self._can_align:

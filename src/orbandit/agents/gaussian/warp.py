@@ -59,15 +59,24 @@ NO_WARP = Warp(1.0, 1.0, 0.0)
 """No warp."""
 
 
-def warped_about(rewards: Array, strength: float) -> Warp:
+STEADY = 5.0
+"""The scale of a warp is at least so many deviations of the noise: g of a noisy reward is on average not g of its mean,
+and where g bends within the noise, points are judged by their luck."""
+
+
+def warped_about(rewards: Array, strength: float, deviation: float = 0.0) -> Warp:
     """Return the warp of a strength for such rewards: the scale is from their median to their top.
+
+    It is no less than STEADY deviations of their noise.
 
     Examples
     --------
     >>> import numpy as np
     >>> warped_about(np.array([0.0, 0.5, 0.75]), 1.0)
     Warp(top=0.75, scale=0.25, strength=1.0)
+    >>> warped_about(np.array([0.0, 0.5, 0.75]), 1.0, deviation=0.125)
+    Warp(top=0.75, scale=0.625, strength=1.0)
     """
     top = float(rewards.max())
-    scale = top - float(np.median(rewards))
+    scale = max(top - float(np.median(rewards)), STEADY * deviation)
     return Warp(top, scale, strength) if scale > 0 else NO_WARP

@@ -257,6 +257,18 @@ def test_a_long_tail_is_drawn_in_for_the_best_and_estimates_are_of_rewards_as_th
     np.testing.assert_array_equal(other.ask(), agent.ask())
 
 
+@pytest.mark.parametrize("noise", [None, 0.1])
+def test_a_warp_does_not_bend_within_the_noise(noise):
+    """Else points are judged by their luck: skewed noise about one mean, which most rewards are near the top of."""
+    agent = orbit_gp.OrbitGP(SQUARE, SWAP, horizon=200, candidates=64, goal="best", noise=noise, seed=1)
+    points, rng = SQUARE.sample(80, 2), np.random.default_rng(3)
+    rewards = 0.95 - np.minimum(0.1 * rng.exponential(size=80), 0.9)
+    agent.tell_batch(points, rewards)
+    assert np.ptp(rewards) > 0.3
+    assert agent._model.warp.strength == 0 or agent._model.warp.scale > 0.4
+    assert orbit_gp.warped_about(rewards, 1.0).scale < 0.1  # which is what the rewards alone would say
+
+
 UNITS, PLACES = G.BlockPermutation(5, 2), np.array([0.1, 0.2, 0.9, 0.1, 0.5, 0.5, 0.2, 0.9, 0.8, 0.7])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orbandit.agents.gaussian.warp import NO_WARP, Warp, warped_about
+from orbandit.agents.gaussian.warp import NO_WARP, STEADY, Warp, warped_about
 
 WARPS = [NO_WARP, Warp(0.9, 0.1, 1.0), Warp(0.5, 1e-6, 1.0), Warp(0.2, 3.0, 5.0)]
 
@@ -30,3 +30,12 @@ def test_slopes_are_those_of_differences(warp):
 def test_rewards_that_are_all_alike_are_not_warped():
     assert warped_about(np.full(20, 0.3), 1.0) == NO_WARP
     assert warped_about(np.array([0.1, 0.3, 0.3]), 1.0) == NO_WARP
+
+
+def test_the_scale_is_no_less_than_the_noise_allows():
+    rewards = np.array([0.1, 0.89, 0.9])
+    assert warped_about(rewards, 1.0, deviation=0.001).scale == pytest.approx(0.01)
+    assert warped_about(rewards, 1.0, deviation=0.1).scale == pytest.approx(STEADY * 0.1)
+    bent = Warp(0.9, warped_about(rewards, 1.0, deviation=0.1).scale, 1.0)
+    noisy = 0.7 + 0.1 * np.random.default_rng(0).standard_normal(10**5)
+    assert bent.undone(bent.of(noisy).mean()) == pytest.approx(0.7, abs=0.01)  # a tenth of the noise's deviation

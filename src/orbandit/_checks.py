@@ -3,7 +3,7 @@
 import difflib
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,6 +59,16 @@ def as_point(point: npt.ArrayLike, dim: int, name: str = "point") -> Array:
     return array
 
 
+def as_batch(points: Sequence[Any] | npt.NDArray[Any]) -> Sequence[Any] | npt.NDArray[Any]:
+    """Return points that can be counted and read more than once."""
+    if isinstance(points, Sequence) or (isinstance(points, np.ndarray) and points.ndim):
+        return points
+    array = np.asarray(points) if hasattr(points, "__array__") else None  # a table of another package, perhaps
+    if array is None or not array.ndim:
+        raise InputTypeError(f"`points` must be a list or an array, but got {shown(points)}; pass list(points).")
+    return array
+
+
 def as_finite(values: npt.ArrayLike, name: str) -> Array:
     """Return `values` as a float64 array without NaN or infinity; masked ones are refused."""
     if type(values) is not np.ndarray:
@@ -100,6 +110,18 @@ def _has_masked(values: object) -> bool:
     if isinstance(values, np.ma.MaskedArray):
         return bool(np.ma.is_masked(values))
     return isinstance(values, list | tuple) and any(map(_has_masked, values))
+
+
+def as_number(value: Any, name: str) -> float:
+    """Return one real number, NaN and infinity included."""
+    refuse_masked(value, name)
+    try:
+        number = np.asarray(value)
+        if number.dtype.kind not in "biuf" or number.ndim != 0:
+            raise TypeError
+        return float(number)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"`{name}` must be one number, but got {shown(value)}.") from error
 
 
 def as_count(value: Any, name: str, minimum: int = 1, maximum: int = MAX_COUNT, why: str = "") -> int:
@@ -182,6 +204,14 @@ def as_generator(rng: RandomLike) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"`rng` must be a seed or a numpy.random.Generator ({error}).") from error
+
+
+def as_stream(seed: RandomLike | None) -> np.random.Generator:
+    """Return a stream of the one kind that files of agents hold; a generator of another kind seeds it."""
+    stream = np.random.default_rng() if seed is None else as_generator(seed)
+    if isinstance(stream.bit_generator, np.random.PCG64):
+        return stream
+    return np.random.default_rng(stream.integers(2**63, size=2).tolist())
 
 
 def unknown_name(

@@ -24,8 +24,7 @@ from concurrent.futures import wait as wait_for
 from itertools import count
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
-from orbandit._checks import Array, as_count, described, shown
-from orbandit.agents.base import as_number
+from orbandit._checks import Array, as_count, as_number, described, shown
 from orbandit.errors import InputError, InputTypeError, OrbanditWarning
 
 ATTEMPTS = 3

@@ -15,8 +15,8 @@ from typing import Literal, NoReturn, TypeAlias, final
 
 import numpy as np
 
-from orbandit._checks import Array, as_count, as_finite, as_points, described, shown, unknown_name
-from orbandit.agents.base import Seed, as_stream
+from orbandit._checks import Array, as_count, as_finite, as_points, as_stream, described, shown, unknown_name
+from orbandit.agents.base import Seed
 from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Outcome
 from orbandit.errors import InputError, InputTypeError, MeasurementError

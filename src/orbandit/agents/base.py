@@ -27,11 +27,12 @@ from orbandit._checks import (
     MAX_COUNT,
     Array,
     RandomLike,
+    as_batch,
     as_count,
     as_finite,
-    as_generator,
+    as_number,
     as_range,
-    refuse_masked,
+    as_stream,
     shown,
 )
 from orbandit.agents import files
@@ -394,36 +395,6 @@ class Agent(ABC):
     def _log_horizon(self) -> float:
         """Log n, for n the horizon or that of the present epoch."""
         return width_of(self._goal) / 2
-
-
-def as_stream(seed: Seed) -> np.random.Generator:
-    """Return the agent's stream, of the one kind that files hold; a generator of another kind seeds it."""
-    stream = np.random.default_rng() if seed is None else as_generator(seed)
-    if isinstance(stream.bit_generator, np.random.PCG64):
-        return stream
-    return np.random.default_rng(stream.integers(2**63, size=2).tolist())
-
-
-def as_batch(points: Sequence[Any] | npt.NDArray[Any]) -> Sequence[Any] | npt.NDArray[Any]:
-    """Return points that can be counted and read more than once."""
-    if isinstance(points, Sequence) or (isinstance(points, np.ndarray) and points.ndim):
-        return points
-    array = np.asarray(points) if hasattr(points, "__array__") else None  # a table of another package, perhaps
-    if array is None or not array.ndim:
-        raise InputTypeError(f"`points` must be a list or an array, but got {shown(points)}; pass list(points).")
-    return array
-
-
-def as_number(value: Any, name: str) -> float:
-    """Return one real number, NaN and infinity included."""
-    refuse_masked(value, name)
-    try:
-        number = np.asarray(value)
-        if number.dtype.kind not in "biuf" or number.ndim != 0:
-            raise TypeError
-        return float(number)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"`{name}` must be one number, but got {shown(value)}.") from error
 
 
 def as_goal(value: Any, horizon: int | None, rounds: int) -> int:

@@ -33,6 +33,7 @@ from groups import report
 from orbandit._checks import Array
 from orbandit.agents.gaussian.acquisition import LADDER, ascend, best_bound
 from orbandit.agents.gaussian.model import Model
+from orbandit.spaces.feasible_set import FeasibleSet
 
 PROBLEMS = ("d5", "machines", "permutation6", "thomson6", "twosets", "medoids", "coverage", "distribution")
 BLIND = ("d5", "permutation6", "coverage", "distribution")
@@ -123,7 +124,7 @@ def attained(agent: ob.agents.OrbitGP, unit: int, beta: float) -> Attained:
     """Search for the largest bound of an agent, with units of so many coordinates."""
     model, space = agent._model, agent._space
     searches: list[Callable[[], Array]] = [
-        lambda: best_bound(model, space, agent._group, beta, np.random.default_rng(0)),
+        lambda: best_bound(model, FeasibleSet(space), agent._group, beta, np.random.default_rng(0)),
         lambda: highest(model, space, unit, beta, 0),
         lambda: highest(model, space, unit, beta, 1),
     ]
@@ -160,7 +161,7 @@ def highest(model: Model, space: ob.spaces.Space, unit: int, beta: float, number
     heights, median = bounds(model, beta, points), float(np.median(model.means))
     for _ in range(MOST_TURNS):
         before = heights
-        points, heights = ascend(sloped, space, points, model.shortest / 16, STEPS, 0.0)
+        points, heights = ascend(sloped, FeasibleSet(space), points, model.shortest / 16, STEPS, 0.0)
         points, heights = moved(model, space, unit, beta, points, rng)
         if (heights - before).max() < LITTLE * (heights.max() - median):
             break

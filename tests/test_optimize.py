@@ -330,7 +330,7 @@ def test_stretching_by_any_factors_changes_no_regret(agent, budget):
 
 def test_every_coordinate_varies_whatever_its_units():
     space = S.Box([0.001, 10], [0.1, 1000])
-    best = ob.maximize(lambda x: -abs(x[0] - 0.03) / 0.1 - abs(x[1] - 600) / 1000, space, budget=4000, seed=0)
+    best = ob.maximize(lambda x: -abs(x[0] - 0.03) / 0.1 - abs(x[1] - 600) / 1000, space, budget=300, seed=0)
     np.testing.assert_allclose(best.point, [0.03, 600], rtol=0.05)
 
 
@@ -371,3 +371,65 @@ def test_a_history_goes_through_a_pickle_and_old_ones_knew_of_no_failures():
     old.__setstate__({"points": history.points, "values": history.values})
     assert old.failed.shape == (0, 2)
     assert len(old) == 1
+
+
+# --- a rule for what is feasible ---
+
+
+def _apart(points):
+    return np.abs(points[:, 0] - points[:, 1]) - 0.3
+
+
+@pytest.mark.parametrize("agent", [None, ob.agents.OrbitTree, functools.partial(ob.agents.OrbitGP, kernel="rbf")])
+def test_only_feasible_points_are_measured_and_recommended(agent):
+    space, group = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
+    best = ob.maximize(
+        lambda x: -np.abs(x - 0.5).sum(), space, group, budget=40, agent=agent, feasible=_apart, seed=0, progress=False
+    )
+    assert (_apart(best.history.points) >= 0).all()
+    assert _apart(best.point[None])[0] >= 0
+    assert best.value > -0.4
+
+
+def test_earlier_points_that_break_the_rule_are_data():
+    space = ob.spaces.Box(0.0, 1.0, dim=2)
+    before = History(np.full((20, 2), 0.5) + 0.01 * np.arange(20)[:, None], np.full(20, 5.0))
+    best = ob.maximize(lambda x: -x.sum(), space, budget=20, history=before, feasible=_apart, seed=0, progress=False)
+    assert len(best.history) == 40
+    assert (_apart(best.history.points[20:]) >= 0).all()
+    assert _apart(best.point[None])[0] >= 0
+
+
+def test_an_agent_without_recommend_is_recommended_for_what_is_feasible():
+    class Listed:
+        def __init__(self, space, group, *, horizon, lipschitz, reward_range, seed, feasible):
+            self.rows = iter([[0.1, 0.9], [0.9, 0.1], [0.2, 0.7]] * 10)
+            self.margins = feasible(np.array([[0.5, 0.5]]))
+
+        def ask(self):
+            return np.array(next(self.rows))
+
+        def tell(self, point, reward):
+            pass
+
+    space = ob.spaces.Box([0.0, 0.0], [1.0, 1.0])
+    before = History([[0.5, 0.5]], [100.0])
+    best = ob.maximize(
+        lambda x: x[0], space, budget=3, agent=Listed, history=before, feasible=_apart, seed=0, progress=False
+    )
+    assert best.point.tolist() == [0.9, 0.1]
+
+
+def test_agents_that_take_no_rule_are_refused_by_name_before_anything_is_measured():
+    with pytest.raises(InputError, match="OrbitGP or OrbitTree, but Zooming does not"):
+        ob.maximize(lambda x: 1 / 0, ob.spaces.Box(0.0, 1.0, dim=2), budget=3, agent=ob.agents.Zooming, feasible=_apart)
+    with pytest.raises(InputTypeError, match=r"`feasible` must be a function, but got 0\.3"):
+        ob.maximize(lambda x: 1 / 0, ob.spaces.Box(0.0, 1.0, dim=2), budget=3, feasible=0.3)
+
+
+def test_a_search_has_one_rule():
+    agent = functools.partial(ob.agents.OrbitGP, feasible=_apart)
+    with pytest.raises(InputError, match="`feasible` is the search's, but `agent` has one of its own"):
+        ob.maximize(lambda x: 1 / 0, ob.spaces.Box(0.0, 1.0, dim=2), budget=3, agent=agent, feasible=_apart)
+    best = ob.maximize(lambda x: -x.sum(), ob.spaces.Box(0.0, 1.0, dim=2), budget=20, agent=agent, progress=False)
+    assert (_apart(best.history.points) >= 0).all()

@@ -26,22 +26,23 @@ is the mean of what was measured at the nearest point.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from orbandit._checks import Array, as_positive
+from orbandit._checks import Array, as_positive, shown
 from orbandit._rows import Rows
-from orbandit.agents.maker import Maker, check_call, learns_slopes
+from orbandit.agents.maker import TOLD, Maker, check_call, check_takes, learns_slopes
 from orbandit.agents.suited import CROSSOVER, suited
-from orbandit.errors import InputError
+from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
 from orbandit.groups.units import Units
 from orbandit.history import History
 from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import FeasibleSet, Rule
 
 MIN_MEASURED = 16
 """Measurements made before the range of gains is guessed."""
@@ -134,6 +135,8 @@ class Driver:
         The agent's, the same whenever it starts again.
     crossover : int
         From so many measurements on `OrbitTree` is taken, as in `suited`.
+    feasible : callable, optional
+        The rule that points to measure keep, as in `maximize`; the agent must take one.
     """
 
     def __init__(
@@ -147,8 +150,9 @@ class Driver:
         lipschitz: float | None = None,
         seed: int,
         crossover: int = CROSSOVER,
+        feasible: Rule | None = None,
     ) -> None:
-        check_maker(maker)
+        check_maker(maker, feasible)
         if isinstance(maker, partial):  # whose settings go before those of the search
             own = dict(maker.keywords)
             group, horizon, seed = own.pop("group", group), own.get("horizon", horizon), own.get("seed", seed)
@@ -161,6 +165,7 @@ class Driver:
         self._maker = maker or suited(self._suited_for, space, group, crossover)
         is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
         self._units = Units(space, group) if is_scaled else Units.same(space, group)
+        self._region = FeasibleSet(space, feasible)
         self._outcomes: list[Outcome] = []
         self._were_pending: list[bool] = []
         self._places = Rows(np.empty((0, space.dim)))  # of all outcomes, as the agent knows them
@@ -185,6 +190,10 @@ class Driver:
     def points(self) -> Array:
         """The points of all outcomes, as the agent knows them."""
         return self._places.filled
+
+    def is_feasible(self, point: Array) -> bool:
+        """Tell whether a point keeps the rule, if there is one."""
+        return bool(self._region.holds(point[None])[0])
 
     def ask(self) -> Array:
         """Return a point to measure, which is under way then."""
@@ -239,9 +248,13 @@ class Driver:
         if hasattr(agent, "recommend"):
             return self._units.leave(np.asarray(agent.recommend()))
         rows, gains = self._good()
+        if len(rows):
+            is_feasible = self._region.holds(np.array([self._outcomes[row].point for row in rows]))
+            rows, gains = rows[is_feasible], gains[is_feasible]
         if not len(rows):
             raise InputError(
-                "no point can be recommended before one was measured well, unless the agent has `recommend`."
+                "no point can be recommended before one was measured well, and is feasible, unless the agent has "
+                "`recommend`."
             )
         return self._outcomes[int(rows[gains.argmax()])].point.copy()
 
@@ -340,7 +353,15 @@ class Driver:
             lipschitz=lipschitz,
             reward_range=(low, high),
             seed=self._seed,
+            **self._extras,
         )
+
+    @property
+    def _extras(self) -> dict[str, Any]:
+        """What agents are told where it matters only."""
+        if self._region.is_whole:
+            return {}
+        return {"feasible": partial(_margins, self._region, self._units)}
 
     def _tell(self, agent: Any, given: Range | None, known: int | None = None) -> None:
         """Tell an agent all outcomes but those it knows, a new one all; without a range, that they are under way."""
@@ -405,16 +426,28 @@ class Driver:
         return np.asarray(group.distance(own, other))
 
 
-def check_maker(maker: Maker | None) -> None:
-    """Refuse what cannot make the agents of a search."""
+def check_maker(maker: Maker | None, feasible: Callable[..., Any] | None = None) -> None:
+    """Refuse what cannot make the agents of a search, or agents that do not take its rule."""
+    if feasible is not None and not callable(feasible):
+        raise InputTypeError(f"`feasible` must be a function, but got {shown(feasible)}.")
     if maker is None:
         return
     own = dict(maker.keywords) if isinstance(maker, partial) else {}
-    for name in ("space", "reward_range"):
+    for name in ("space", "reward_range", *["feasible"] * (feasible is not None)):
         if name in own:
             raise InputError(f"`{name}` is the search's, but `agent` has one of its own; leave it out of the partial.")
     own.pop("group", None)  # which goes before that of the search
-    check_call(partial(maker.func, *maker.args, **own) if isinstance(maker, partial) else maker)
+    told = dict.fromkeys(TOLD)
+    if feasible is not None and callable(maker):
+        check_takes(maker, "feasible")
+        told["feasible"] = None
+    made = partial(maker.func, *maker.args, **own) if isinstance(maker, partial) else maker
+    check_call(made, None, None, **told)
+
+
+def _margins(region: FeasibleSet, units: Units, places: Array) -> Array:
+    """Return by how much places keep the rule of a region, which is in the caller's units."""
+    return region.margins(units.leave(places))
 
 
 def _inform(agent: Any, what: str, place: Array) -> None:

@@ -24,6 +24,7 @@ from orbandit.groups import Group
 from orbandit.history import History as History
 from orbandit.measuring import Bench, Failed, Measure, Result, bench_of
 from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import Rule
 
 Failures: TypeAlias = Literal["raise", "avoid"]
 
@@ -86,6 +87,7 @@ def maximize(
     lipschitz: float | None = None,
     agent: Maker | None = None,
     history: History | None = None,
+    feasible: Rule | None = None,
     failures: Failures = "raise",
     executor: Executor | None = None,
     workers: int | None = None,
@@ -118,6 +120,11 @@ def maximize(
     history : History, optional
         Measurements made before, as another call returned them or an error carried them; they do not count against
         `budget`.
+    feasible : callable, optional
+        Which points may be measured and recommended: takes (m, dim) points, and returns (m,) bools, or margins that are
+        feasible from 0 up, such as a distance less what it must be. It is known, cheap, and invariant under the group.
+        Margins help to find and to follow narrow sets. Points of `history` may break it. For `OrbitGP` and `OrbitTree`,
+        and agents of one's own that take it.
     failures : {"raise", "avoid"}
         What to do where `measure` raises or returns no finite number: end with a `MeasurementError`, or go on, with the
         point in `history.failed` and its surroundings avoided, in the orbit metric, the less the more was measured well
@@ -170,6 +177,7 @@ def maximize(
         lipschitz=lipschitz,
         agent=agent,
         history=history,
+        feasible=feasible,
         failures=failures,
         executor=executor,
         workers=workers,
@@ -188,6 +196,7 @@ def minimize(
     lipschitz: float | None = None,
     agent: Maker | None = None,
     history: History | None = None,
+    feasible: Rule | None = None,
     failures: Failures = "raise",
     executor: Executor | None = None,
     workers: int | None = None,
@@ -215,6 +224,7 @@ def minimize(
         lipschitz=lipschitz,
         agent=agent,
         history=history,
+        feasible=feasible,
         failures=failures,
         executor=executor,
         workers=workers,
@@ -234,6 +244,7 @@ def _optimize(
     lipschitz: float | None,
     agent: Maker | None,
     history: History | None,
+    feasible: Rule | None,
     failures: Failures,
     executor: Executor | None,
     workers: int | None,
@@ -255,6 +266,7 @@ def _optimize(
         horizon=budget + len(before),
         lipschitz=lipschitz,
         seed=int(as_stream(seed).integers(2**63)),
+        feasible=feasible,
     )
     driver.learn(before, at_once=True)
     bench = bench_of(measure, executor, workers)

@@ -41,6 +41,7 @@ from orbandit.agents.table import width_of
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import Rule
 
 Seed = RandomLike | None
 """What seeds an agent's stream: an int, a SeedSequence, a Generator to draw from, or None for a fresh one."""
@@ -251,25 +252,45 @@ class Agent(ABC):
             self._tell_all(points, values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the agent to a file, in one step; `load` goes on exactly where it was."""
+        """Write the agent to a file, in one step; `load` goes on exactly where it was.
+
+        A file holds no function: it says only whether there is a `feasible`, which `load` then has to be given.
+        """
         _, (kind, settings, state, stream, arrays) = self.__reduce__()
+        rule = settings.pop("feasible", None)
         header = {"agent": kind.__name__, "settings": settings, "state": state, "stream": stream}
-        files.write(path, header, arrays)
+        files.write(path, header if rule is None else header | {"has_rule": True}, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, feasible: Rule | None = None) -> Self:
         """Return the agent that was saved in a file; the file is checked, and nothing in it is run.
 
-        `Agent.load` takes a file of any agent of this package, a class only its own.
+        Parameters
+        ----------
+        path : str or path
+            Where it was saved. `Agent.load` takes a file of any agent of this package, a class only its own.
+        feasible : callable, optional
+            The rule that the agent had, if it had one.
         """
         header, arrays = files.read(path)
         name = str(header.get("agent"))
         kind = next((known for known in _kinds(cls) if known.__name__ == name), None)
         if kind is None:
             raise InputError(f"{os.fspath(path)} holds a {name}, not a {cls.__name__}; use {name}.load or Agent.load.")
+        if (feasible is None) is ("has_rule" in header):
+            with_rule = "one with a rule for what is feasible; pass it as `feasible`"
+            without = "one without a rule for what is feasible; leave `feasible` out"
+            raise InputError(
+                f"{os.fspath(path)} holds an agent {name}, {with_rule if feasible is None else without}.",
+                field="feasible",
+                value=feasible,
+            )
+        rule = {} if feasible is None else {"feasible": feasible}
         try:
-            agent: Self = _revived(kind, header["settings"], header["state"], header["stream"], arrays)
+            agent: Self = _revived(kind, header["settings"] | rule, header["state"], header["stream"], arrays)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError) as error:
+            if rule and getattr(error, "field", None) == "feasible":
+                raise
             raise InputError(f"{os.fspath(path)} holds no valid {name} ({error!r}).") from error
         return agent
 

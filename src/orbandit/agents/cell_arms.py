@@ -27,7 +27,8 @@ class CellArms:
         self.space, self.group, self.scale, self.units = points.space, points.group, points.scale, points.units
         self.key, self.check, self.packed, self.unpacked = points.key, points.check, points.packed, points.unpacked
         self.inside, self._locate = points.inside, locate
-        self.cells = CellTree(points.units.space, points.units.group)
+        self._is_whole = points.region.is_whole
+        self.cells = CellTree(points.units.space, points.units.group, points.region)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -60,8 +61,9 @@ class CellArms:
     @property
     def arrays_to_save(self) -> Arrays:
         """The cells, as files hold them."""
-        return {"parents": self.cells.parents, "children": self.cells.children}
+        cells = {"parents": self.cells.parents, "children": self.cells.children}
+        return cells if self._is_whole else cells | {"cell_points": self.cells.points(np.arange(len(self.cells)))}
 
     def restore(self, arrays: Arrays) -> None:
         """Undo `arrays_to_save`, checked."""
-        self.cells.restore(arrays["parents"], arrays["children"])
+        self.cells.restore(arrays["parents"], arrays["children"], arrays.get("cell_points"))

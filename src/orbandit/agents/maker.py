@@ -9,7 +9,7 @@ from orbandit._checks import shown
 from orbandit.agents.base import Agent
 from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
-from orbandit.errors import InputTypeError
+from orbandit.errors import InputError, InputTypeError
 
 Maker: TypeAlias = Callable[..., Any]
 """A class of agents, a partial of one, or a callable like CALL that returns an object with `ask` and `tell`."""
@@ -38,15 +38,45 @@ def check_call(maker: object, *args: Any, **told: Any) -> None:
     if isinstance(kind, type) and plays_indices(kind):
         raise InputTypeError(_how_to_make(kind))
     try:
-        takes = inspect.signature(kind)
+        signature = inspect.signature(kind)
     except ValueError:  # one without a signature, in C perhaps: the call itself will tell
         return
     try:
-        takes.bind(*base.args, *(args or (None, None)), **{**base.keywords, **(told or dict.fromkeys(TOLD))})
+        signature.bind(*base.args, *(args or (None, None)), **{**base.keywords, **(told or dict.fromkeys(TOLD))})
     except TypeError as error:
         raise InputTypeError(
             f"`agent` is called as agent{CALL}, but {shown(maker)} has another signature: {error}."
         ) from error
+
+
+def check_takes(maker: Maker, name: str) -> None:
+    """Refuse a maker whose agents do not take an argument.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> check_takes(OrbitTree, "feasible")
+    >>> check_takes(ob.agents.HOO, "feasible")
+    Traceback (most recent call last):
+        ...
+    orbandit.errors.InputError: `feasible` needs an agent that takes it, such as OrbitGP or OrbitTree, but HOO does not.
+    """
+    if not takes(maker, name):
+        kind = getattr(maker, "func", maker)
+        raise InputError(
+            f"`{name}` needs an agent that takes it, such as OrbitGP or OrbitTree, but "
+            f"{getattr(kind, '__name__', shown(kind))} does not.",
+            field=name,
+        )
+
+
+def takes(maker: Maker, name: str) -> bool:
+    """Tell whether a maker's agents take an argument by its name; one without a signature does."""
+    try:
+        parameters = inspect.signature(getattr(maker, "func", maker)).parameters
+    except ValueError:
+        return True
+    return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
 
 def learns_slopes(maker: Maker) -> bool:

@@ -11,6 +11,7 @@ rewards, rewards of one point kept as their mean, and at most so many distinct p
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
@@ -25,6 +26,7 @@ from orbandit.agents.gaussian.acquisition import (
     best_look,
     design_size,
     deviations,
+    folded,
     settled,
     spread_out,
 )
@@ -37,6 +39,7 @@ from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group, Trivial
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import Rule
 
 DESIGN_STREAM = 2**32
 """What the seeds of the initial design begin with, which those of rounds never do."""
@@ -99,6 +102,10 @@ class OrbitGP(Agent):
     candidates : int
         Size of the space-filling design from the best points of which the acquisition function is maximised; from 8 to
         100,000.
+    feasible : callable, optional
+        Which points may be asked for and recommended: takes (m, dim) points, and returns (m,) bools, or margins that
+        are feasible from 0 up, which help to find and to follow narrow sets. It is known, cheap, and invariant under
+        the group. What is told may break it. A file does not hold it: `load(path, feasible=...)`.
 
     Notes
     -----
@@ -140,6 +147,7 @@ class OrbitGP(Agent):
         noise: float | None = None,
         beta: float | None = None,
         candidates: int = 512,
+        feasible: Rule | None = None,
         seed: Seed = None,
     ) -> None:
         self._plan(horizon, reward_range)
@@ -147,9 +155,9 @@ class OrbitGP(Agent):
             raise unknown_name("acquisition", acquisition, ["ucb", "thompson"])
         if not isinstance(goal, str) or goal not in ("regret", "best"):
             raise unknown_name("goal", goal, ["regret", "best"])
-        self._points = Points(space, group, lipschitz, self._span, self._is_scaled is not False)
+        self._points = Points(space, group, lipschitz, self._span, self._is_scaled is not False, feasible)
         self.arms = AnyPoint(self._points)
-        self._space, self._group = self._points.units.space, self._points.units.group
+        self._space, self._group, self._region = self._points.units.space, self._points.units.group, self._points.region
         self._is_for_best, self._acquisition = goal == "best", acquisition
         self._family = kernel or DEFAULT_FAMILY[goal]
         self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
@@ -196,15 +204,24 @@ class OrbitGP(Agent):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
         if self._is_for_best and self._acquisition == "ucb" and self._beta is None and not self._is_binary:
-            return np.array(best_look(model, self._space, self._group, rng)) + 0.0
+            return np.array(best_look(model, self._region, self._group, rng)) + 0.0
         beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
-        return np.array(best(model, self._space, self._group, beta, rng)) + 0.0
+        return np.array(best(model, self._region, self._group, beta, rng)) + 0.0
 
     def _designed(self, number: int) -> Array:
         """Return a point of the initial design: uniform on the space as a user would sample it, then folded."""
-        (point,) = self._space.sample(1, np.random.default_rng([self._salt, DESIGN_STREAM, number]))
-        return np.array(point if self._group is None else self._group.fold(point)) + 0.0
+        if self._region.is_whole:
+            (point,) = self._space.sample(1, np.random.default_rng([self._salt, DESIGN_STREAM, number]))
+        else:
+            point = self._feasible_design[number]
+        return np.array(folded(point[None], self._region, self._group)[0]) + 0.0
+
+    @cached_property
+    def _feasible_design(self) -> Array:
+        """The whole initial design: feasible points may be hard to find, so that they are sought together."""
+        most = design_size(self._space, MAX_COUNT, self._is_for_best)
+        return self._region.sample(most, np.random.default_rng([self._salt, DESIGN_STREAM]))
 
     def _believed(self) -> Model:
         """Return the model of a kriging believer: pending points are told at their posterior mean."""
@@ -255,7 +272,7 @@ class OrbitGP(Agent):
         """Return the point with the largest posterior mean, less half a deviation, near the best with rewards."""
         if not self._model.size:
             return self.arms.units.leave(self._proposal(self._model))
-        return self.arms.units.leave(settled(self._model, self._space, self._group) + 0.0)
+        return self.arms.units.leave(settled(self._model, self._region, self._group) + 0.0)
 
     def _estimate(self, point: Any) -> Any:
         if not self._model.size:
@@ -340,7 +357,7 @@ class OrbitGP(Agent):
     def _pool(self, kernel: QuotientKernel) -> Candidates:
         """Return candidates, others after each fit."""
         rng = np.random.default_rng([self._salt, self._fits])
-        points = spread_out(self._space, self._group, self._candidates, rng)
+        points = spread_out(self._region, self._group, self._candidates, rng)
         return Candidates(points, kernel.features(points))
 
     def _state(self) -> State:

@@ -39,6 +39,7 @@ from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN
 from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import Rule
 
 BETA = 2.3
 """The least weight of the standard deviation in the key."""
@@ -78,6 +79,9 @@ class OrbitTree(Agent):
         space, each class that the group mixes by its own.
     guarantee : "theory", optional
         Use confidence bounds that hold instead of the tuned default; takes more rewards, and `lipschitz` must be given.
+    feasible : callable, optional
+        Which points may be asked for and recommended, as for `OrbitGP`. The point of a cell is a feasible one, and
+        cells in which none was found among 64 tries are left out. Not for a guarantee.
 
     Notes
     -----
@@ -115,6 +119,7 @@ class OrbitTree(Agent):
         lipschitz: float | None = None,
         reward_range: tuple[float, float] = (0.0, 1.0),
         guarantee: Literal["theory"] | None = None,
+        feasible: Rule | None = None,
         seed: Seed = None,
     ) -> None:
         self._plan(horizon, reward_range)
@@ -128,10 +133,16 @@ class OrbitTree(Agent):
                 field="guarantee",
                 value=guarantee,
             )
+        if feasible is not None and guarantee is not None:
+            raise InputError(
+                "guarantee='theory' holds for cells whose points are their centres; drop it, or `feasible`.",
+                field="guarantee",
+                value=guarantee,
+            )
         self._guarantee = guarantee
         is_scaled = lipschitz is None if self._is_scaled is None else self._is_scaled
         self._settings["is_scaled"] = is_scaled
-        points = Points(space, group, lipschitz, self._span, is_scaled)
+        points = Points(space, group, lipschitz, self._span, is_scaled, feasible)
         crossings = points.scale * points.units.space.diameter
         if not 1e-100 < crossings < 1e100:
             raise InputError(

@@ -17,8 +17,10 @@ from orbandit.agents.sizes import check_sizes
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.groups.base import check_fit
+from orbandit.groups.feasibility import check_invariant
 from orbandit.groups.units import Units
 from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import FeasibleSet, Rule
 
 
 @final
@@ -35,9 +37,13 @@ class Points:
         The width of the range of rewards.
     is_scaled : bool
         Whether coordinates are divided by the width of the space, each class that the group mixes by its own.
+    feasible : callable, optional
+        The rule that points asked for and recommended keep, in the caller's units; it must be invariant.
 
     Attributes
     ----------
+    region : FeasibleSet
+        What is feasible, in the agent's units.
     is_learning : bool
         Whether the Lipschitz constant is not known.
     scale : float
@@ -45,7 +51,13 @@ class Points:
     """
 
     def __init__(
-        self, space: Space, group: Group | None, lipschitz: float | None, span: float, is_scaled: bool = False
+        self,
+        space: Space,
+        group: Group | None,
+        lipschitz: float | None,
+        span: float,
+        is_scaled: bool = False,
+        feasible: Rule | None = None,
     ) -> None:
         check_sizes(space, group)
         check_fit(space, group)
@@ -61,6 +73,19 @@ class Points:
                 field="lipschitz",
                 value=lipschitz,
             )
+
+        self.region = self._region(feasible)
+
+    def _region(self, rule: Rule | None) -> FeasibleSet:
+        """Return what is feasible, in the agent's units, after a check in the caller's."""
+        units = self.units
+        if rule is None:
+            return FeasibleSet(units.space)
+        coordinates = None if self.group is None else self.group.unit_coordinates
+        given = FeasibleSet(self.space, rule, coordinates)
+        if self.group is not None:
+            check_invariant(given, self.group)
+        return FeasibleSet(units.space, lambda points: given.margins(units.leave(points)), coordinates)
 
     def key(self, point: Any) -> bytes:
         """Return what identifies a point, after a check of its form."""

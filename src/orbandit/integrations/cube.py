@@ -18,6 +18,7 @@ from orbandit.agents.maker import Maker
 from orbandit.driver import Driver
 from orbandit.groups import Group
 from orbandit.spaces import Box
+from orbandit.spaces.feasible_set import Rule
 
 MOVE = 1e-6
 """How far a proposal is moved at least, so that two processes that saw the same trials never try the same point."""
@@ -25,6 +26,8 @@ SAME = 1e-5
 """Points nearer than this are one point that is tried again."""
 NEAR = 0.2
 """How far from a point that was tried another trial of it is, over the distance to the 2 dim + 1 nearest points."""
+HALVINGS = 10
+"""How often a point that is not feasible is moved half of the way back."""
 PATIENCE = 40_000
 """From so many trials on OrbitTree is taken: studies take longer over a trial than a kernel model does."""
 
@@ -44,20 +47,36 @@ def about_middle(group: Group) -> Group:
 
 
 def cube_driver(
-    dim: int, group: Group | None, *, maker: Maker | None, horizon: int | None, seed: int, sign: float
+    dim: int,
+    group: Group | None,
+    feasible: Rule | None = None,
+    *,
+    maker: Maker | None,
+    horizon: int | None,
+    seed: int,
+    sign: float,
 ) -> Driver:
     """Return a driver of trials in the unit cube."""
-    return Driver(Box(0.0, 1.0, dim=dim), group, maker, sign=sign, horizon=horizon, seed=seed, crossover=PATIENCE)
+    space = Box(0.0, 1.0, dim=dim)
+    return Driver(space, group, maker, sign=sign, horizon=horizon, seed=seed, crossover=PATIENCE, feasible=feasible)
 
 
 def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.random.Generator) -> Array:
-    """Return a point to try, given the points being tried and the number of those that are not known yet."""
+    """Return a point to try, given the points being tried and the number of those that are not known yet.
+
+    If the point next to the agent's choice is not feasible, even a little nearer, the choice itself is tried.
+    """
     driver.expect_only(running)
     asked = [driver.ask() for _ in range(unseen + 1)]  # those who look now are taken to try the first ones
     for point in asked:
         driver.forget(point)  # what is tried is rounded and moved, and told as it was
     *others, point = asked
-    return _apart(point, np.vstack([driver.points, *running, *others]), rng)
+    apart = _apart(point, np.vstack([driver.points, *running, *others]), rng)
+    for _ in range(HALVINGS):
+        if driver.is_feasible(apart):
+            return apart
+        apart = (point + apart) / 2
+    return point
 
 
 def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:

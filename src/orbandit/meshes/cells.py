@@ -5,6 +5,10 @@ representative are never made: those that miss the space, and those outside one 
 touching it: what they hold there, another cell holds too). This is the orbital branching of the paper's Section 1.2.
 All cells of one depth are congruent. The point of a cell is its centre, moved to the nearest point of the space: every
 point of the space in the cell is within half a diagonal of it.
+
+Where a rule says what is feasible, the point of a cell is its centre if that is feasible, else that of the cell which
+it is a half of, if it lies here, else one that is sought: the nearest to the centre of some random points of the cell,
+brought to what is feasible. Halves in which none is found are not made either.
 """
 
 from typing import final
@@ -19,9 +23,13 @@ from orbandit._rows import Rows
 from orbandit.groups import Group, Trivial
 from orbandit.meshes.region import Region, cells_meet
 from orbandit.spaces import Box, Space
+from orbandit.spaces.feasible_set import FeasibleSet
 
 DEEPEST = 62
 """Cells are never cut more often than this."""
+
+SOUGHT = 64
+"""Random points among which a feasible one is sought."""
 
 Nodes = npt.NDArray[np.int64]
 
@@ -36,6 +44,8 @@ class CellTree:
         What the root holds.
     group : Group, optional
         The symmetry, which must preserve the space.
+    feasible : FeasibleSet, optional
+        What is feasible of the space; by default all of it.
 
     Attributes
     ----------
@@ -47,8 +57,9 @@ class CellTree:
         The way down from the root: a leading 1, and one bit for each cut. Equal ways have equal codes in every tree.
     """
 
-    def __init__(self, space: Space, group: Group | None) -> None:
+    def __init__(self, space: Space, group: Group | None, feasible: FeasibleSet | None = None) -> None:
         self._space, self._group = space, group or Trivial(space.dim)
+        self._feasible = feasible or FeasibleSet(space)
         region = Region.of(space, self._group)
         self._origin, self._axes = region.origin, region.axes
         cone = self._group.fold_normals
@@ -62,6 +73,10 @@ class CellTree:
         self._depths = Rows(np.zeros(1, dtype=np.int64))
         self._children = Rows(np.full((1, 2), UNKNOWN, dtype=np.int64))
         self._codes = Rows(np.ones(1, dtype=np.uint64))
+        start = space.project(self._origin + (low + high)[None] / 2 @ self._axes)
+        if not self._feasible.holds(start)[0]:
+            start = self._feasible.sample(1, np.random.default_rng(0))
+        self._points = Rows(start)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -101,6 +116,8 @@ class CellTree:
 
     def points(self, nodes: npt.NDArray[np.integer]) -> Array:
         """Return the points of cells."""
+        if not self._feasible.is_whole:
+            return np.asarray(self._points.filled[nodes])
         lows, highs = self.corners(nodes)
         return self._space.project(self._origin + (lows + highs) / 2 @ self._axes)
 
@@ -123,9 +140,16 @@ class CellTree:
             at = self.child(at, place)
         return at == node
 
-    def restore(self, parents: npt.NDArray[np.integer], children: npt.NDArray[np.integer]) -> None:
-        """Make the cells of another tree, given by its parents and children, after a check that they are one."""
+    def restore(
+        self, parents: npt.NDArray[np.integer], children: npt.NDArray[np.integer], points: Array | None = None
+    ) -> None:
+        """Make the cells of another tree, given by its parents and children, after a check that they are one.
+
+        Where a rule says what is feasible, `points` are those of the cells.
+        """
         size = len(parents)
+        if not self._feasible.is_whole:
+            self._points = Rows(self._checked(points, size))
         if size < 1 or parents.shape != (size,) or children.shape != (size, 2):
             raise ValueError("parents and children of different numbers of cells")
         known = np.flatnonzero(children[:, 0] != UNKNOWN)
@@ -168,6 +192,11 @@ class CellTree:
         lows = self._lows.filled[nodes].repeat(2, axis=0)
         lows[np.arange(1, len(lows), 2), axes] += sides[np.arange(1, len(lows), 2), axes]
         kept = self._holds(lows, sides).nonzero()[0]
+        if not self._feasible.is_whole:
+            codes = 2 * self.codes[nodes[kept >> 1]] + (kept & 1).astype(np.uint64)
+            points, found = self._feasible_points(lows[kept], sides[kept], self._points.filled[nodes[kept >> 1]], codes)
+            kept = kept[found]
+            self._points.append(points[found])
         made = np.full(2 * len(nodes), NONE, dtype=np.int64)
         made[kept] = np.arange(len(self), len(self) + len(kept))
         self.children[nodes] = made.reshape(-1, 2)
@@ -177,6 +206,39 @@ class CellTree:
         self._parents.append(parents)
         self._depths.append(depths[kept])
         self._children.append(np.full((len(kept), 2), UNKNOWN, dtype=np.int64))
+
+    def _feasible_points(
+        self, lows: Array, sides: Array, inherited: Array, codes: npt.NDArray[np.uint64]
+    ) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Return a feasible point of each box, given that of the box it is a half of, and where one was found."""
+        points = self._space.project(self._origin + (lows + sides / 2) @ self._axes)
+        found = self._feasible.holds(points)
+        kept = ~found & self._are_within(self.place(inherited), lows, sides)
+        points[kept], found = inherited[kept], found | kept
+        for box in np.flatnonzero(~found):
+            rng = np.random.default_rng(int(codes[box]))
+            places = lows[box] + sides[box] * rng.random((SOUGHT, sides.shape[1]))
+            tried = self._feasible.approached(self._origin + places @ self._axes)
+            tried = self._group.fold(tried)
+            places = self.place(tried)
+            good = self._feasible.holds(tried) & self._are_within(places, lows[box], sides[box])
+            if good.any():
+                away = np.linalg.norm(places - lows[box] - sides[box] / 2, axis=1)
+                points[box], found[box] = tried[np.where(good, away, np.inf).argmin()], True
+        return points, found
+
+    def _are_within(self, places: Array, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
+        """Tell which places lie in boxes."""
+        return np.asarray(((places >= lows) & (places <= lows + sides)).all(axis=1))
+
+    def _checked(self, points: Array | None, size: int) -> Array:
+        """Return points of cells that were saved, refused if they cannot be."""
+        if points is None or points.shape != (size, self._space.dim) or points.dtype != np.float64:
+            raise ValueError("no point for each cell")
+        inside = np.asarray(self._space.contains(points, tol=self._space.tolerance))
+        if not (inside & self._feasible.holds(points)).all():
+            raise ValueError("points of cells that are not feasible")
+        return points
 
     def _holds(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
         """Tell which boxes hold representatives of the space."""

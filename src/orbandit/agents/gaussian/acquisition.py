@@ -6,8 +6,8 @@
 
 A bound is maximised from the best of the pool of candidates, of the points observed, and of random steps and moves of
 single units from the best of these, by spectral projected gradients (Birgin, Martinez, Raydan 2000), which need no
-more of a space than its projection. All starts move at once. A point observed before is played again if its bound is as
-good, nearly.
+more of a space than its projection; where rules are to be kept, a way back to what is feasible takes its place. All
+starts move at once. A point observed before is played again if its bound is as good, nearly, and it is feasible.
 """
 
 import math
@@ -24,6 +24,7 @@ from orbandit.agents.gaussian.moves import steps_from, unit_moves
 from orbandit.agents.optimism import deviation_weight
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
+from orbandit.spaces.feasible_set import FeasibleSet
 
 DESIGN_SHARE = 4
 """The initial design takes at most one of so many rounds."""
@@ -72,11 +73,12 @@ def design_size(space: Space, horizon: int, is_for_best: bool) -> int:
     return min((1 + is_for_best) * (space.intrinsic_dim + 1), horizon // DESIGN_SHARE)
 
 
-def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Generator) -> Array:
+def spread_out(region: FeasibleSet, group: Group | None, size: int, rng: np.random.Generator) -> Array:
     """Return a space-filling design, folded: a Kronecker sequence, shifted at random.
 
-    Points of the box around the space that lie outside it are left out, and replaced by random ones.
+    Points of the box around the space that lie outside it, or break a rule, are left out, and replaced by random ones.
     """
+    space = region.space
     low, high = space.bounds
     golden = _golden(space.dim)
     steps = golden ** -np.arange(1.0, space.dim + 1)
@@ -85,7 +87,24 @@ def spread_out(space: Space, group: Group | None, size: int, rng: np.random.Gene
     if not isinstance(space, Box):
         inside = points[np.asarray(space.contains(points, tol=0.0))]
         points = np.concatenate([inside, space.sample(size - len(inside), rng)])
-    return points if group is None else group.fold(points)
+    if not region.is_whole:
+        inside = points[region.holds(points)]
+        points = np.concatenate([inside, region.sample(size - len(inside), rng)])
+    return folded(points, region, group)
+
+
+def folded(points: Array, region: FeasibleSet, group: Group | None) -> Array:
+    """Return the folds of feasible points, but the points themselves where rounding breaks a rule."""
+    if group is None:
+        return points
+    folds = group.fold(points)
+    return folds if region.is_whole else np.where(region.holds(folds)[:, None], folds, points)
+
+
+def bounds_of_rows(model: Model, region: FeasibleSet, beta: float) -> Array:
+    """Return the bounds of points observed, minus infinity where they are not feasible."""
+    bounds = model.means + beta * np.sqrt(model.variances)
+    return bounds if region.is_whole else np.where(region.holds(model.rewards.points), bounds, -np.inf)
 
 
 class Scouts(NamedTuple):
@@ -96,43 +115,52 @@ class Scouts(NamedTuple):
     variances: Array
 
 
-def scouts_of(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Scouts:
+def scouts_of(model: Model, region: FeasibleSet, group: Group | None, beta: float, rng: np.random.Generator) -> Scouts:
     """Return random steps from the best points and candidates, and moves of units if a group exchanges them."""
-    rows = model.means + beta * np.sqrt(model.variances)
     first = np.argpartition(-(model.pool_means + beta * np.sqrt(model.pool_variances)), 1)[:2]
-    leaders = model.rewards.points[[int(rows.argmax()), int(model.means.argmax())]]
+    best = [int(bounds_of_rows(model, region, weight).argmax()) for weight in (beta, 0.0)]
+    leaders = model.rewards.points[best] if region.holds(model.rewards.points[best]).all() else model.pool.points[first]
     around = np.concatenate([leaders, model.pool.points[first]])
     if group is None:
-        points = steps_from(around, space, model.shortest, NEARBY_STEPS, rng)
+        points = steps_from(around, region, model.shortest, NEARBY_STEPS, rng)
     else:
         each = NEARBY_STEPS // 2
-        moves = unit_moves(leaders, space, group.unit_coordinates, model.pool.points, model.shortest, each, rng)
-        points = np.concatenate([steps_from(around, space, model.shortest, each, rng), moves])
+        moves = unit_moves(leaders, region, group.unit_coordinates, model.pool.points, model.shortest, each, rng)
+        points = np.concatenate([steps_from(around, region, model.shortest, each, rng), moves])
     return Scouts(points, *model.at(model.features(points)))
 
 
-def best_look(model: Model, space: Space, group: Group | None, rng: np.random.Generator) -> Array:
+def best_look(model: Model, region: FeasibleSet, group: Group | None, rng: np.random.Generator) -> Array:
     """Return what to evaluate for simple regret: exploit what is known to be good, explore where that is exhausted."""
     if not model.size:
-        return best_bound(model, space, group, LADDER[0], rng)
-    scouts = scouts_of(model, space, group, LADDER[0], rng)
-    look = best_bound(model, space, group, LADDER[0], rng, scouts)
-    told = model.posterior.means
+        return best_bound(model, region, group, LADDER[0], rng)
+    scouts = scouts_of(model, region, group, LADDER[0], rng)
+    look = best_bound(model, region, group, LADDER[0], rng, scouts)
+    told, best = model.posterior.means, float(bounds_of_rows(model, region, 0.0).max())
     enough = GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * float(told.max() - np.median(told))
     for beta, farther in pairwise(LADDER):
         mean, variance = model.at(model.features(look[None]))
-        if mean[0] + beta * math.sqrt(variance[0]) - model.means.max() >= max(enough):
+        if mean[0] + beta * math.sqrt(variance[0]) - best >= max(enough):
             break
-        look = best_bound(model, space, group, farther, rng, scouts)
+        look = best_bound(model, region, group, farther, rng, scouts)
     return look
 
 
-def settled(model: Model, space: Space, group: Group | None) -> Array:
-    """Return the point to recommend: with the largest mean less CAUTION deviations, near the best points observed."""
-    starts = model.rewards.points[np.argsort(-model.means, kind="stable")[:ASCENTS]]
-    tops, heights = ascend(_bounds(model, -CAUTION), space, starts, model.shortest / 16, SETTLING_STEPS, 0.0)
-    top = tops[int(heights.argmax())]
-    return np.asarray(top if group is None else group.fold(top))
+def settled(model: Model, region: FeasibleSet, group: Group | None) -> Array:
+    """Return the point to recommend: with the largest mean less CAUTION deviations, near the best points observed.
+
+    If none of these is feasible, it is near the best candidates.
+    """
+    means = bounds_of_rows(model, region, 0.0)
+    if means.max() > -np.inf:
+        order = np.argsort(-means, kind="stable")[:ASCENTS]
+        starts = model.rewards.points[order[means[order] > -np.inf]]
+    else:
+        cautious = model.pool_means - CAUTION * np.sqrt(model.pool_variances)
+        starts = model.pool.points[np.argsort(-cautious, kind="stable")[:ASCENTS]]
+    tops, heights = ascend(_bounds(model, -CAUTION), region, starts, model.shortest / 16, SETTLING_STEPS, 0.0)
+    top = int(heights.argmax())
+    return np.asarray(folded(tops[top : top + 1], region, group)[0])
 
 
 def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]:
@@ -148,7 +176,7 @@ def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]
 
 def best_bound(
     model: Model,
-    space: Space,
+    region: FeasibleSet,
     group: Group | None,
     beta: float,
     rng: np.random.Generator,
@@ -158,30 +186,31 @@ def best_bound(
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
     if not model.size:
         return np.asarray(model.pool.points[int(pool.argmax())])
-    rows = model.means + beta * np.sqrt(model.variances)
-    scouts = scouts_of(model, space, group, beta, rng) if scouts is None else scouts
+    rows = bounds_of_rows(model, region, beta)
+    scouts = scouts_of(model, region, group, beta, rng) if scouts is None else scouts
     first = model.pool.points[np.argpartition(-pool, 1)[:2]]
     best = np.argpartition(-(scouts.means + beta * np.sqrt(scouts.variances)), ASCENTS - 2)[: ASCENTS - 2]
     starts = np.concatenate([first, scouts.points[best]])
     enough = LEAST_GAIN * beta * math.sqrt(float(model.variances.max()))
-    tops, heights = ascend(_bounds(model, beta), space, starts, model.shortest / 16, ASCENT_STEPS, enough)
+    tops, heights = ascend(_bounds(model, beta), region, starts, model.shortest / 16, ASCENT_STEPS, enough)
     top, row = int(heights.argmax()), int(rows.argmax())
     mean, variance = model.at(model.features(tops[top : top + 1]))
     if rows[row] >= mean[0] + beta * math.sqrt(variance[0]) * (1 - REPLAY_MARGIN):
         return np.asarray(model.rewards.points[row])
-    return np.asarray(tops[top] if group is None else group.fold(tops[top]))
+    return np.asarray(folded(tops[top : top + 1], region, group)[0])
 
 
-def best_draw(model: Model, space: Space, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
+def best_draw(model: Model, region: FeasibleSet, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
     """Return where a random function is largest: at candidates with the best bounds, and at steps from the best."""
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
-    rows = model.means + beta * np.sqrt(model.variances)
+    rows = bounds_of_rows(model, region, beta)
     points = np.concatenate([model.pool.points, model.rewards.points])
-    order = np.argsort(-np.concatenate([pool, rows]), kind="stable")[: DRAWN_CANDIDATES - 2 * NEARBY_STEPS]
-    chosen = points[order]
+    bounds = np.concatenate([pool, rows])
+    order = np.argsort(-bounds, kind="stable")[: DRAWN_CANDIDATES - 2 * NEARBY_STEPS]
+    chosen = points[order[bounds[order] > -np.inf]]
     if model.size:
-        near = steps_from(chosen[:4], space, model.shortest, 2 * NEARBY_STEPS, rng)
-        chosen = np.concatenate([chosen, near if group is None else group.fold(near)])
+        near = steps_from(chosen[:4], region, model.shortest, 2 * NEARBY_STEPS, rng)
+        chosen = np.concatenate([chosen, folded(near, region, group)])
     means, covariances = model.joint(model.features(chosen))
     covariances.flat[:: len(means) + 1] += 1e-9 * covariances.diagonal().mean()
     values, vectors = np.linalg.eigh(covariances)
@@ -191,22 +220,22 @@ def best_draw(model: Model, space: Space, group: Group | None, beta: float, rng:
 
 def ascend(
     bounds: Callable[[Array], tuple[Array, Array]],
-    space: Space,
+    region: FeasibleSet,
     starts: Array,
     stride: float,
     steps: int,
     enough: float,
 ) -> tuple[Array, Array]:
-    """Return higher points of a function within the space, one from each start, and how high they are.
+    """Return higher points of a function within a region, one from each start, and how high they are.
 
     Parameters
     ----------
     bounds : callable
         Returns values (m,) and gradients (m, dim) at points (m, dim).
-    space : Space
+    region : FeasibleSet
         What to stay in.
     starts : (m, dim) array
-        Where to begin.
+        Where to begin, feasible.
     stride : float
         How far to go in the first step.
     steps : int
@@ -220,10 +249,10 @@ def ascend(
     going = np.arange(len(ends))
     points, heights = ends, tops
     for _ in range(steps):
-        trials = space.project(points + strides[:, None] * gradients)
+        trials = region.brought(points + strides[:, None] * gradients, points)
         moves = trials - points
         new_heights, new_gradients = bounds(trials)
-        rises = (moves * gradients).sum(axis=1)
+        rises = np.maximum((moves * gradients).sum(axis=1), 0.0)  # a way back may lead down
         good = new_heights >= heights + 1e-4 * rises
         squares = (moves * moves).sum(axis=1)
         bends = (moves * (gradients - new_gradients)).sum(axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import Index
-from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import FeasibleSet
 
 SHORTEST_STEP, LONGEST_STEP = 0.01, 1.0
 """Of steps of all coordinates, in length scales."""
@@ -18,16 +18,18 @@ LONGEST_UNIT_MOVE = 2.0
 """The longest step of one unit, in length scales; the shortest is SHORTEST_STEP, too."""
 
 
-def steps_from(around: Array, space: Space, length: float, size: int, rng: np.random.Generator) -> Array:
+def steps_from(around: Array, region: FeasibleSet, length: float, size: int, rng: np.random.Generator) -> Array:
     """Return points at random steps from the points given in turn, a length scale long down to a hundredth of it."""
+    dim = region.space.dim
     reach = length * _log_uniform(SHORTEST_STEP, LONGEST_STEP, size, rng)
-    steps = rng.standard_normal((size, space.dim)) / math.sqrt(space.dim)
-    return space.project(np.resize(around, (size, space.dim)) + reach[:, None] * steps)
+    steps = rng.standard_normal((size, dim)) / math.sqrt(dim)
+    origins = np.resize(around, (size, dim))
+    return region.brought(origins + reach[:, None] * steps, origins)
 
 
 def unit_moves(
     around: Array,
-    space: Space,
+    region: FeasibleSet,
     units: list[Index],
     elsewhere: Array,
     length: float,
@@ -40,7 +42,7 @@ def unit_moves(
     ----------
     around : (k, dim) array
         Where to begin, in turn.
-    space : Space
+    region : FeasibleSet
         What to stay in.
     units : list of arrays of int
         The coordinates of each unit.
@@ -52,7 +54,8 @@ def unit_moves(
         How many.
     rng : Generator
     """
-    points = np.resize(around, (size, space.dim))
+    origins = np.resize(around, (size, region.space.dim))
+    points = origins.copy()
     chosen, others = rng.integers(len(units), size=size), rng.integers(len(elsewhere), size=size)
     reach = length * _log_uniform(SHORTEST_STEP, LONGEST_UNIT_MOVE, size, rng)
     for i, (point, unit) in enumerate(zip(points, chosen, strict=True)):
@@ -61,7 +64,7 @@ def unit_moves(
             point[own] = elsewhere[others[i], own]
         else:
             point[own] += reach[i] * rng.standard_normal(len(own))
-    return space.project(points)
+    return region.brought(points, origins)
 
 
 def _log_uniform(low: float, high: float, size: int, rng: np.random.Generator) -> Array:

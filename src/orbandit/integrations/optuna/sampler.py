@@ -9,8 +9,9 @@ is to go on as the study does.
 
 import copy
 import threading
+import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
@@ -23,12 +24,15 @@ from optuna.trial import FrozenTrial, TrialState
 from orbandit._checks import as_count, as_seed, shown
 from orbandit.agents.maker import Maker
 from orbandit.driver import check_maker
-from orbandit.errors import InputError, InputTypeError
+from orbandit.errors import InputError, InputTypeError, OrbanditWarning
 from orbandit.groups import Group
 from orbandit.integrations.cube import cube_driver
+from orbandit.integrations.optuna.coordinates import is_number, shown_range
 from orbandit.integrations.optuna.symmetry import Symmetry, Units
-from orbandit.integrations.optuna.view import View
+from orbandit.integrations.optuna.view import ParameterRule, View, margin
 
+ATTEMPTS = 200
+"""How often a parameter of the first trial is drawn for one that is feasible."""
 STUDIES = 16
 """A sampler remembers what it has read of so many studies; of others it reads all trials again."""
 
@@ -57,6 +61,14 @@ class OrbitSampler(BaseSampler):
         default `OrbitGP` below 40,000 trials, planned or made, then `OrbitTree`.
     n_trials : int, optional
         The number of trials planned, if it is known.
+    feasible : callable, optional
+        Which parameters may be tried and recommended: takes a dict of the numbers that are searched, and returns a
+        bool, or a margin that is feasible from 0 up, such as a distance less what it must be. It is known, cheap, and
+        invariant under the symmetry.
+    search_space : dict of str to distribution, optional
+        The numbers that all trials will suggest, with their distributions. Otherwise they are known after the first
+        trial, each parameter of which is drawn by itself: only the last one that `feasible` needs can then be drawn
+        such that the rule holds, and a warning says if none does.
     independent_sampler : BaseSampler, optional
         Samples what has no place in the space searched as a whole: categorical and conditional parameters, and all
         parameters until the first trial is complete. By default `TPESampler`, with a seed for each trial.
@@ -97,15 +109,18 @@ class OrbitSampler(BaseSampler):
         parameters: Sequence[str] | None = None,
         agent: Maker | None = None,
         n_trials: int | None = None,
+        feasible: ParameterRule | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
         independent_sampler: BaseSampler | None = None,
         seed: int | None = None,
     ) -> None:
-        check_maker(agent)
+        check_maker(agent, feasible)
         if independent_sampler is not None and not isinstance(independent_sampler, BaseSampler):
             raise InputTypeError(
                 f"`independent_sampler` must be a sampler of Optuna, but got {shown(independent_sampler)}."
             )
         self._symmetry = Symmetry(exchangeable, mirrored, ring, group, parameters)
+        self._feasible, self._space = feasible, _checked(search_space, self._symmetry)
         self._agent = agent
         self._horizon = None if n_trials is None else as_count(n_trials, "n_trials")
         self._independent = independent_sampler
@@ -165,11 +180,27 @@ class OrbitSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Return the independent sampler's choice."""
+        """Return the independent sampler's choice, another one as long as it breaks `feasible`."""
+        rule = self._feasible
+        for attempt in range(ATTEMPTS):
+            value = self._drawn(attempt, study, trial, param_name, param_distribution)
+            if rule is None or _may_hold(rule, {**trial.params, param_name: value}):
+                return value
+        warnings.warn(
+            f"trial {trial.number} breaks `feasible` whatever {param_name!r} is, for its parameters were drawn one by "
+            "one; pass `search_space`, or enqueue a feasible first trial.",
+            OrbanditWarning,
+            stacklevel=2,
+        )
+        return value
+
+    def _drawn(
+        self, attempt: int, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
         sampler = self._independent
         if sampler is None:
-            key = zlib.crc32(param_name.encode())
-            (seed,) = np.random.SeedSequence([self._seed, trial.number, key]).generate_state(1)
+            key = [self._seed, trial.number, zlib.crc32(param_name.encode()), *[attempt] * (attempt > 0)]
+            (seed,) = np.random.SeedSequence(key).generate_state(1)
             sampler = TPESampler(seed=int(seed))
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
@@ -221,7 +252,37 @@ class OrbitSampler(BaseSampler):
             sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0
             (seed,) = np.random.SeedSequence(self._seed).generate_state(1, dtype=np.uint64)
             make = partial(cube_driver, maker=self._agent, horizon=self._horizon, seed=int(seed), sign=sign)
-            view = View(self._symmetry, make)
+            view = View(self._symmetry, make, self._feasible, self._space)
         view.update(trials)
         self._views = {**dict(list(self._views.items())[1 - STUDIES :]), key: view}
         return view
+
+
+def _checked(space: Mapping[str, BaseDistribution] | None, symmetry: Symmetry) -> dict[str, BaseDistribution] | None:
+    """Return a search space that has the parameters of a symmetry, and numbers only."""
+    if space is None:
+        return None
+    if not isinstance(space, Mapping) or not all(isinstance(one, BaseDistribution) for one in space.values()):
+        raise InputTypeError(f"`search_space` must be a dict of Optuna's distributions, but got {shown(space)}.")
+    for name in symmetry.names:
+        if name not in space:
+            raise InputError(f"`search_space` lacks {name!r}, which the symmetry names.", field="search_space")
+    for name, distribution in space.items():
+        if not is_number(distribution):
+            raise InputError(
+                f"`search_space` must have numbers, but {name!r} is {shown_range(distribution)}; leave it out, and the "
+                "independent sampler samples it.",
+                field="search_space",
+            )
+    symmetry.check(space)
+    return dict(space)
+
+
+def _may_hold(feasible: ParameterRule, params: dict[str, Any]) -> bool:
+    """Tell whether parameters are feasible, or not all known yet: the rule then looks for a name in vain."""
+    try:
+        return margin(feasible, params) >= 0
+    except InputError as error:
+        if isinstance(error.__cause__, KeyError):
+            return True
+        raise

@@ -4,21 +4,27 @@ The space searched as a whole has the parameters with a symmetry, as the last tr
 and all other numbers that every such trial has had with one range. Each trial is read once when it has ended.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, final
+from functools import partial
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.driver import Driver, Outcome
+from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.integrations.cube import proposal
 from orbandit.integrations.optuna.coordinates import Coordinates, Number, is_number
 from orbandit.integrations.optuna.symmetry import Symmetry
+from orbandit.spaces.feasible_set import Rule
 
+ParameterRule: TypeAlias = Callable[[dict[str, Any]], Any]
+"""Takes parameters by their names, and returns whether they are feasible, or by which margin, from 0 up."""
 LATE = timedelta(seconds=10)
 """A running trial without parameters that is older than this is taken for abandoned."""
 
@@ -32,11 +38,21 @@ class View:
     symmetry : Symmetry
         Of the study's parameters.
     make : callable
-        Called with the dimension and the group to make a driver.
+        Called with the dimension, the group and a rule for points, if there is one, to make a driver.
+    feasible : callable, optional
+        The rule, of parameters by their names.
+    space : dict, optional
+        The distributions of parameters, if they are known before the first trial.
     """
 
-    def __init__(self, symmetry: Symmetry, make: Callable[[int, Group | None], Driver]) -> None:
-        self._symmetry, self._make = symmetry, make
+    def __init__(
+        self,
+        symmetry: Symmetry,
+        make: Callable[[int, Group | None, Rule | None], Driver],
+        feasible: ParameterRule | None = None,
+        space: Mapping[str, BaseDistribution] | None = None,
+    ) -> None:
+        self._symmetry, self._make, self._feasible = symmetry, make, feasible
         self._next = 0  # trials before this place were read, or are in `_open`
         self._open: list[int] = []
         self._ended: list[FrozenTrial] = []
@@ -45,6 +61,9 @@ class View:
         self._driver: Driver | None = None
         self._flying: dict[int, dict[str, Any]] = {}  # proposals of this process that have not ended
         self._coordinates = Coordinates({})
+        if space is not None:
+            self._take(space)
+            self._restart([])
 
     @property
     def space(self) -> dict[str, BaseDistribution]:
@@ -113,7 +132,10 @@ class View:
         """Take a trial into account for the space that is searched."""
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
             return
-        found = trial.distributions
+        self._take(trial.distributions)
+
+    def _take(self, found: Mapping[str, BaseDistribution]) -> None:
+        """Search the parameters that these have, and all earlier ones had."""
         names = self._symmetry.names
         if not all(name in found for name in names):
             return
@@ -132,7 +154,8 @@ class View:
         named = {name: d for name, d in self._named.items() if is_number(d)}
         self._coordinates, self._driver, self._flying = Coordinates({**named, **plain}), None, {}
         if self.space:
-            driver = self._make(len(self.space), self._symmetry.group(len(plain)))
+            rule = None if self._feasible is None else partial(margins, self._feasible, self._coordinates)
+            driver = self._make(len(self.space), self._symmetry.group(len(plain)), rule)
             driver.learn(self._outcomes(trials))
             self._driver = driver
 
@@ -146,6 +169,28 @@ class View:
                 value = None if trial.state == TrialState.FAIL else _last(trial) if is_pruned else trial.value
                 outcomes.append(Outcome(point, value, is_pruned))
         return outcomes
+
+
+def margins(feasible: ParameterRule, coordinates: Coordinates, points: Array) -> Array:
+    """Return what a rule says of the parameters that points stand for: 1 and -1 for yes and no, or margins."""
+    return np.array([margin(feasible, coordinates.params(point)) for point in points])
+
+
+def margin(feasible: ParameterRule, params: dict[str, Any]) -> float:
+    """Return what a rule says of parameters: 1 and -1 for yes and no, or a margin."""
+    try:
+        said = feasible(dict(params))
+    except Exception as error:
+        raise InputError(f"`feasible` failed at {params}: {error!r}.", field="feasible") from error
+    if isinstance(said, bool | np.bool_):
+        return 1.0 if said else -1.0
+    if not isinstance(said, float | np.floating) or math.isnan(said):
+        raise InputError(
+            f"`feasible` must return a bool, or a float that is feasible from 0 up, but returned {shown(said)} for "
+            f"{params}.",
+            field="feasible",
+        )
+    return float(said)
 
 
 def _last(trial: FrozenTrial) -> float | None:

@@ -1,0 +1,258 @@
+"""FeasibleSet: the part of a space where a known rule holds, such as a distance between turbines or a lake to avoid.
+
+A rule says of points whether they are feasible, or by which margin they are, from 0 up. Of a margin h the set also
+knows a way back: a point outside takes Newton steps
+
+    x <- x + (slack - h(x)) grad h(x) / |grad h(x)|^2,
+
+with differences for the gradient. Where that fails, and for rules that say only yes or no, a point is moved back along
+the segment to a feasible one, as far as it takes.
+
+Points are drawn uniformly as long as one in about sixteen is feasible. Beyond that, the few that are, or points that
+were brought to the set by raising their margins, are starts of a Gibbs sampler: each unit in turn moves to a place
+drawn from the whole space, if that is feasible, so that the uniform law on the set is stationary.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from orbandit._checks import Array, shown
+from orbandit.errors import InputError, InputTypeError
+from orbandit.spaces.base import BoolArray, Space
+
+Rule: TypeAlias = Callable[[Array], Any]
+"""Takes (m, dim) points, and returns (m,) bools, or margins that are feasible from 0 up."""
+
+FIRST_DRAWS, DRAWS = 256, 16
+"""Points are drawn until enough are feasible, at most this many and so many for each that is wanted,"""
+MOST_DRAWS = 131_072
+"""or this many if none is feasible and the rule says only yes or no."""
+STARTS = 4
+"""So many points are brought to the set where draws find none."""
+RAISES, PLACES = 100, 16
+"""Most rounds of that, and how many places are tried for each unit in a round."""
+CHAINS, ATTEMPTS, APART = 32, 4, 4
+"""Most chains of the Gibbs sampler at once, how many places a unit is offered, and how many states of a chain are taken
+while each unit moves once."""
+NEWTON_STEPS, HALVINGS = 8, 12
+"""Most steps of a way back, and halvings of a segment."""
+INNER = 1e-9
+"""Points are kept off the border of the space by this part of their distance from its middle, so that rounding does not
+break a rule that repeats the space's own."""
+DIFFERENCE = 1e-7
+"""The step of differences, in widths of the space."""
+SLACK = 1e-9
+"""What a way back aims at, in units of how much a margin changes over the width of the space."""
+
+
+@final
+class FeasibleSet:
+    """The points of a space where a rule holds; without a rule, all of them.
+
+    Parameters
+    ----------
+    space : Space
+        The space.
+    rule : callable, optional
+        Takes (m, dim) points, and returns (m,) bools, or margins that are feasible from 0 up.
+    units : sequence of arrays of int, optional
+        Coordinates that move together, by default each by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> apart = FeasibleSet(ob.spaces.Box(0.0, 1.0, dim=2), lambda x: abs(x[:, 0] - x[:, 1]) - 0.5)
+    >>> bool(apart.holds(apart.sample(100, np.random.default_rng(0))).all())
+    True
+    >>> apart.brought(np.array([[0.5, 0.6]]), np.array([[0.0, 0.9]])).round(6)
+    array([[0.3, 0.8]])
+    """
+
+    def __init__(
+        self, space: Space, rule: Rule | None = None, units: Sequence[npt.NDArray[np.intp]] | None = None
+    ) -> None:
+        if rule is not None and not callable(rule):
+            raise InputTypeError(f"`feasible` must be a function of points, but got {shown(rule)}.")
+        self.space, self._rule = space, rule
+        self._units = list(np.arange(space.dim)[:, None]) if units is None else list(units)
+        low, high = space.bounds
+        self._middle = np.asarray(space.project((low + high) / 2))
+        self._width = float((high - low).max())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is no rule."""
+        return self._rule is None
+
+    def margins(self, points: Array) -> Array:
+        """Return by how much the rule holds at each point; 1 and -1 for a rule that says only yes or no."""
+        if self._rule is None or not len(points):
+            return np.ones(len(points))
+        try:
+            answer = np.asarray(self._rule(points.copy()))
+        except InputError:  # which says already what is wrong
+            raise
+        except Exception as error:
+            raise self._blamed(points, error) from error
+        if answer.shape != (len(points),) or answer.dtype.kind not in "bf":
+            raise InputError(
+                f"`feasible` must return a bool, or a float that is feasible from 0 up, for each of {len(points)} "
+                f"points, but returned {answer.dtype} of shape {answer.shape} for points of shape {points.shape}.",
+                field="feasible",
+            )
+        if answer.dtype.kind == "b":
+            return np.where(answer, 1.0, -1.0)
+        if np.isnan(answer).any():
+            (first, *_) = points[np.isnan(answer)]
+            raise InputError(f"`feasible` must return no NaN, but did at {shown(first)}.", field="feasible")
+        return np.asarray(answer, dtype=np.float64)
+
+    def _blamed(self, points: Array, error: Exception) -> InputError:
+        """Return what to raise for an error of the rule: with the first point that it fails at by itself."""
+        for point in points:
+            try:
+                self._rule(point[None])  # type: ignore[misc]
+            except Exception as own:
+                return InputError(f"`feasible` failed at {shown(point)}: {own!r}.", field="feasible")
+        return InputError(f"`feasible` failed at {len(points)} points at once: {error!r}.", field="feasible")
+
+    def holds(self, points: Array) -> BoolArray:
+        """Tell which points are feasible."""
+        return self.margins(points) >= 0
+
+    def inside(self, points: Array) -> Array:
+        """Return the nearest points of the space, off its border by a hair if there is a rule."""
+        nearest = self.space.project(points)
+        return nearest if self._rule is None else self._middle + (1 - INNER) * (nearest - self._middle)
+
+    def brought(self, points: Array, origins: Array) -> Array:
+        """Return feasible points near the points given, on the way there from feasible ones.
+
+        Parameters
+        ----------
+        points : (m, dim) array
+            Where to go.
+        origins : (m, dim) array
+            Feasible points, to one of which each comes back if nothing else is feasible.
+        """
+        points = self.inside(points)
+        if self._rule is None:
+            return points
+        points, margins = self._steps_back(points, self.margins(points))
+        outside = np.flatnonzero(margins < 0)
+        if len(outside):
+            points[outside] = self._way_back(points[outside], origins[outside])
+        return points
+
+    def approached(self, points: Array) -> Array:
+        """Return points nearer to what is feasible, or there, by Newton steps on the margin."""
+        points = self.inside(points)
+        return self._steps_back(points, self.margins(points))[0]
+
+    def _steps_back(self, points: Array, margins: Array) -> tuple[Array, Array]:
+        """Return points after Newton steps towards the set, as long as their margins rise, and the margins."""
+        going = np.flatnonzero(margins < 0)
+        for _ in range(NEWTON_STEPS):
+            if not len(going):
+                break
+            gradients = self._gradients(points[going], margins[going])
+            squares = (gradients**2).sum(axis=1)
+            wanted = SLACK * self._width * np.sqrt(squares) - margins[going]
+            on = (squares > 0) & np.isfinite(wanted)
+            going, gradients = going[on], gradients[on]
+            trials = self.inside(points[going] + (wanted[on] / squares[on])[:, None] * gradients)
+            reached = self.margins(trials)
+            better = reached > margins[going]
+            points[going[better]], margins[going[better]] = trials[better], reached[better]
+            going = going[better & (reached < 0)]
+        return points, margins
+
+    def _gradients(self, points: Array, margins: Array) -> Array:
+        """Return differences of the margin over small steps of each coordinate, (m, dim)."""
+        dim, step = self.space.dim, DIFFERENCE * self._width
+        moved = points[:, None] + step * np.eye(dim)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((self.margins(moved.reshape(-1, dim)).reshape(-1, dim) - margins[:, None]) / step)
+
+    def _way_back(self, points: Array, origins: Array) -> Array:
+        """Return feasible points on the segments from feasible ones, as far out as halving finds."""
+        near, far = np.zeros(len(points)), np.ones(len(points))
+        for _ in range(HALVINGS):
+            half = (near + far) / 2
+            good = self.holds(origins + half[:, None] * (points - origins))
+            near, far = np.where(good, half, near), np.where(good, far, half)
+        return np.asarray(np.where(near[:, None] > 0, origins + near[:, None] * (points - origins), origins))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Return so many feasible points, at random; see the module for their law."""
+        if self._rule is None:
+            return self.space.sample(size, rng)
+        kept, nearest, drawn = np.empty((0, self.space.dim)), np.empty((0, self.space.dim)), 0
+        while len(kept) < size:
+            many = max(FIRST_DRAWS, 2 * size)
+            points = self.inside(self.space.sample(many, rng))
+            margins = self.margins(points)
+            kept, drawn = np.concatenate([kept, points[margins >= 0]]), drawn + many
+            nearest = points[np.argsort(-margins, kind="stable")[:STARTS]]
+            is_blind = margins.max() == margins.min() < 0  # nothing says which way to go
+            if drawn >= (MOST_DRAWS if is_blind and not len(kept) else DRAWS * (FIRST_DRAWS // DRAWS + size)):
+                break
+        if len(kept) >= size:
+            return kept[:size]
+        return self._states(kept if len(kept) else self._raised(nearest, drawn, rng), size, rng)
+
+    def _raised(self, points: Array, drawn: int, rng: np.random.Generator) -> Array:
+        """Return feasible points, at least one, by steps back and by moves of the units that break the rule."""
+        margins = self.margins(points)
+        for _ in range(RAISES):
+            points, margins = self._steps_back(points, margins)
+            if (margins >= 0).any():
+                return points[margins >= 0]
+            gradients = self._gradients(points, margins)
+            for row, gradient in enumerate(gradients):
+                trials = self._relocations(points[row], gradient, rng)
+                reached = self.margins(trials)
+                best = int(reached.argmax())
+                if reached[best] > margins[row]:
+                    points[row], margins[row] = trials[best], reached[best]
+        best = int(margins.argmax())
+        raise InputError(
+            f"no feasible point was found: not among {drawn:,} random points of {shown(self.space)}, nor by raising "
+            f"the margins of {len(points)} of them, the largest is {margins[best]:g}, at {shown(points[best])}."
+            " Check the sign of `feasible`; margins instead of bools help to find small sets.",
+            field="feasible",
+        )
+
+    def _relocations(self, point: Array, gradient: Array, rng: np.random.Generator) -> Array:
+        """Return points in which one unit has moved anywhere: one that the margin depends on, if it depends on any."""
+        active = [own for own in self._units if gradient[own].any()] or self._units
+        trials = np.repeat(point[None], PLACES * len(active), axis=0)
+        places = self.space.sample(len(trials), rng)
+        for j, place in enumerate(places):
+            own = active[j % len(active)]
+            trials[j, own] = place[own]
+        return self.inside(trials)
+
+    def _states(self, starts: Array, size: int, rng: np.random.Generator) -> Array:
+        """Return states of a Gibbs sampler, from feasible points."""
+        points = starts[np.arange(min(max(len(starts), CHAINS), size)) % len(starts)]
+        rows, dim, units = np.arange(len(points)), self.space.dim, self._units
+        taken: list[Array] = []
+        step = 0
+        while len(taken) * len(points) < size:
+            own = units[step % len(units)]
+            trials = np.repeat(points[:, None], ATTEMPTS, axis=1)
+            places = self.space.sample(len(points) * ATTEMPTS, rng)[:, own]
+            trials[:, :, own] = places.reshape(len(points), ATTEMPTS, -1)
+            trials = self.inside(trials.reshape(-1, dim))
+            good = self.margins(trials).reshape(len(points), ATTEMPTS) >= 0
+            moved = trials.reshape(len(points), ATTEMPTS, dim)[rows, good.argmax(axis=1)]
+            points = np.where(np.any(good, axis=1)[:, None], moved, points)
+            step += 1
+            if step >= len(units) and step % max(1, len(units) // APART) == 0:
+                taken.append(points)
+        return np.concatenate(taken)[:size]

@@ -5,6 +5,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.agents.gaussian.moves import steps_from, unit_moves
+from orbandit.spaces.feasible_set import FeasibleSet
 
 G, S = ob.groups, ob.spaces
 TURBINES = G.BlockPermutation(4, 2)
@@ -31,7 +32,7 @@ def test_one_unit_moves_at_a_time_near_and_far(name):
     space, group, _ = CASES[name]
     units, rng = group.unit_coordinates, np.random.default_rng(0)
     around, elsewhere = 0.5 * space.sample(2, 1) + 0.5 * space.sample(1, 2), space.sample(50, 3)
-    moved = unit_moves(around, space, units, elsewhere, 0.3, 200, rng)
+    moved = unit_moves(around, FeasibleSet(space), units, elsewhere, 0.3, 200, rng)
     assert space.contains(moved).all()
     gaps = np.abs(moved - np.resize(around, moved.shape))
     lengths = np.linalg.norm(gaps, axis=1)
@@ -46,7 +47,7 @@ def test_one_unit_moves_at_a_time_near_and_far(name):
 def test_steps_are_a_length_scale_long_at_most(name):
     space, _, _ = CASES[name]
     around = space.sample(3, 0)
-    points = steps_from(around, space, 0.2, 300, np.random.default_rng(1))
+    points = steps_from(around, FeasibleSet(space), 0.2, 300, np.random.default_rng(1))
     assert space.contains(points).all()
     lengths = np.linalg.norm(points - np.resize(around, points.shape), axis=1)
     assert lengths.max() < 0.2 * 3.5  # Gaussian

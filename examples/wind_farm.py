@@ -33,7 +33,7 @@ def draw_layout(farm: ob.problems.WindFarm, path: Path) -> None:
 def main() -> None:
     """Play with and without the group, print the regrets, and save two pictures."""
     farm = ob.problems.WindFarm(3)
-    print(f"best layout {farm.optimum:.4f}, slope at most {1000 * farm.lipschitz:.2f} / km, {farm.group!r}")
+    print(f"best layout {farm.optimum:.4f}, slope at most {farm.lipschitz:.2g} / m, {farm.group!r}")
     runs = {
         "knowing the group": ob.simulate(ob.agents.OrbitTree, farm, horizon=2500, seeds=3),
         "blind": ob.simulate(ob.agents.OrbitTree, farm, horizon=2500, seeds=3, use_group=False),

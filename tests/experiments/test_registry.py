@@ -121,6 +121,7 @@ def test_parameters_are_shown_as_a_table_gives_them():
     assert 'function: "module:function"' in shown["problem", "Function"]
     assert 'sizes: "exponential" | "hyperexponential" = "exponential"' in shown["problem", "IdenticalMachines"]
     assert "noise: noise = Bernoulli()" in shown["problem", "Ackley"]
+    assert 'spacing: "penalty" | "constraint" = "penalty"' in shown["problem", "WindFarm"]
     mesh = (
         "group: bool = true, lipschitz: float = the problem's, reward_range: [float, float] = the problem's, mesh: str"
     )

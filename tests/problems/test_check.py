@@ -103,6 +103,38 @@ class Constant(P.Problem):
         return self.draws(points)
 
 
+class Ruled(P.Problem):
+    """A cone whose peak is cut off by a rule, x_1 + x_2 <= 0.8; it has no Lipschitz constant to claim."""
+
+    def __init__(self, optimizer=(0.15, 0.65), rule=lambda x: 0.8 - x.sum(axis=-1)):
+        self._optimizer, self._rule = np.array(optimizer), rule
+        super().__init__(SQUARE, SWAP, None)
+
+    @property
+    def optimizer(self):
+        return self._optimizer
+
+    @property
+    def feasible(self):
+        return lambda points: self._rule(np.asarray(points) - 1e-12)
+
+    def _mean(self, points):
+        return cone(points)
+
+
+def test_rules_are_checked():
+    report = P.check(Ruled())
+    assert report, str(report)
+    for wrong, trouble in (
+        (Ruled(optimizer=(0.2, 0.7)), "not feasible"),
+        (Ruled(optimizer=(0.1, 0.6)), "above optimum"),
+        (Ruled(rule=lambda x: 0.8 - x[..., 0]), "changes what is feasible"),
+    ):
+        assert any(trouble in found for found in P.check(wrong).troubles), trouble
+    assert P.check(problem(lipschitz=None))
+    assert problem(lipschitz=None).lipschitz is None
+
+
 def test_draws_of_ones_own_are_checked():
     assert not P.check(Constant(lambda x: np.ones(len(x))))
     assert P.check(Constant(lambda x: 0.5 * x[:, 0]))

@@ -1,4 +1,8 @@
-"""Wakes of turbines: the simplified Gaussian model of IEA Wind Task 37 with a smooth onset, and its gradient."""
+"""Wakes of turbines: the simplified Gaussian model of IEA Wind Task 37, as it is or with a smooth onset; gradients.
+
+The onset is the distance in metres over which a wake rises to the published one. With 0 it is that one at once, with a
+jump at dx = 0, and gradients are those beside the jump.
+"""
 
 import numpy as np
 
@@ -15,7 +19,7 @@ FAINT = 40.0
 
 
 @compiled
-def deficit(dx: float, dy: float) -> float:
+def deficit(dx: float, dy: float, onset: float = DIAMETER) -> float:
     """Return the share of its speed that wind loses dx downstream of a turbine and dy beside its axis."""
     if dx <= 0.0:
         return 0.0
@@ -24,16 +28,16 @@ def deficit(dx: float, dy: float) -> float:
     if exponent > FAINT:
         return 0.0
     loss = (1.0 - np.sqrt(1.0 - THRUST / (8.0 * sigma**2 / DIAMETER**2))) * np.exp(-exponent)
-    if dx < DIAMETER:
-        t = dx / DIAMETER
+    if dx < onset:
+        t = dx / onset
         loss *= t * t * (3.0 - 2.0 * t)
     return float(loss)
 
 
 @compiled
-def deficit_gradient(dx: float, dy: float) -> tuple[float, float, float]:
+def deficit_gradient(dx: float, dy: float, onset: float = DIAMETER) -> tuple[float, float, float]:
     """Return the deficit and its derivatives along dx and dy."""
-    loss = deficit(dx, dy)
+    loss = deficit(dx, dy, onset)
     if loss == 0.0:
         return 0.0, 0.0, 0.0
     sigma = WIDENING * dx + DIAMETER / np.sqrt(8.0)
@@ -41,14 +45,16 @@ def deficit_gradient(dx: float, dy: float) -> tuple[float, float, float]:
     root = np.sqrt(1.0 - share)
     # The wake widens and weakens; its onset rises.
     along = loss * WIDENING * (dy * dy / sigma**3 - share / (sigma * root * (1.0 - root)))
-    if dx < DIAMETER:
-        t = dx / DIAMETER
-        along += loss * 6.0 * (1.0 - t) / (DIAMETER * t * (3.0 - 2.0 * t))
+    if dx < onset:
+        t = dx / onset
+        along += loss * 6.0 * (1.0 - t) / (onset * t * (3.0 - 2.0 * t))
     return loss, along, -loss * dy / sigma**2
 
 
 @compiled
-def farm_power(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray) -> None:
+def farm_power(
+    layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray, onset: float = DIAMETER
+) -> None:
     """Write the power of each layout, as a share of what it is rated for, in the weighted sum over winds.
 
     layouts is (n, turbines, 2), winds holds the unit vectors that winds blow along, (k, 2), and weights is (n, k), or
@@ -67,13 +73,15 @@ def farm_power(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out:
                 for j in range(i):
                     dx, dy = _in_wind(layouts[p], i, j, winds[w])
                     # Of two turbines at most one stands in the other's wake; squares add up.
-                    losses[j if dx > 0.0 else i] += deficit(abs(dx), dy) ** 2
+                    losses[j if dx > 0.0 else i] += deficit(abs(dx), dy, onset) ** 2
             for j in range(turbines):
                 out[p] += weights[row, w] / turbines * _share(losses[j]) ** 3
 
 
 @compiled
-def farm_gradients(layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray) -> None:
+def farm_gradients(
+    layouts: FloatArray, winds: FloatArray, weights: FloatArray, out: FloatArray, onset: float = DIAMETER
+) -> None:
     """Write the gradient of the power of each layout, (n, turbines, 2); weights are (k,)."""
     turbines = layouts.shape[1]
     losses, gradients = np.empty(turbines), np.empty((turbines, turbines, 3))
@@ -85,7 +93,7 @@ def farm_gradients(layouts: FloatArray, winds: FloatArray, weights: FloatArray, 
             for i in range(turbines):
                 for j in range(i):
                     dx, dy = _in_wind(layouts[p], i, j, winds[w])
-                    loss, by_dx, by_dy = deficit_gradient(abs(dx), dy)
+                    loss, by_dx, by_dy = deficit_gradient(abs(dx), dy, onset)
                     gradients[i, j] = loss, by_dx if dx > 0.0 else -by_dx, by_dy
                     behind[i, j] = j if dx > 0.0 else i
                     losses[behind[i, j]] += loss**2

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
 from orbandit.agents import Agent
-from orbandit.agents.maker import Maker, check_call
+from orbandit.agents.maker import Maker, check_call, learns_slopes
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 from orbandit.experiments.compiled import Simulable, Simulation
 from orbandit.problems import Bernoulli, Problem
@@ -92,7 +92,8 @@ def simulate(
     agent : callable
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as `maximize` does: a class of
         `ob.agents`, a `functools.partial` of one, or a callable that returns any object with `ask` and `tell`. All but
-        the horizon and the seed are the problem's, None for what it does not have: a problem of arms has no space.
+        the horizon and the seed are the problem's, None for what it does not have: a problem of arms has no space, and
+        some have no Lipschitz constant, which `OrbitTree`, `OrbitGP` and callables of your own may do without.
     problem : Problem
         What is played.
     horizon : int
@@ -203,7 +204,17 @@ def _maker(
         told["lipschitz"] = getattr(problem, "lipschitz", None)  # which may take a search to find
     call = partial(base.func, *base.args)
     check_call(call, *places, **{"seed": None, **told, **settings})
+    if "lipschitz" in told and told["lipschitz"] is None and _needs_slope(base.func):
+        raise InputError(
+            f"{base.func.__name__} needs a Lipschitz constant, but {shown(problem)} has none; pass `lipschitz`, or an "
+            "agent that learns it, OrbitTree or OrbitGP."
+        )
     return lambda seed: call(*places, **{"seed": seed, **told, **settings})
+
+
+def _needs_slope(kind: Callable[..., Any]) -> bool:
+    """Tell whether agents are of this package, and their Lipschitz constant must be stated."""
+    return isinstance(kind, type) and issubclass(kind, Agent) and not learns_slopes(kind)
 
 
 def _run(

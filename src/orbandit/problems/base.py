@@ -1,6 +1,8 @@
 """The protocol of a problem: a mean reward on a space, invariant under a group, whose best point is known."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,9 @@ from orbandit.groups import Group
 from orbandit.groups.base import check_fit
 from orbandit.problems.noise import BERNOULLI, Noise
 from orbandit.spaces import Space
+
+Feasible: TypeAlias = Callable[[npt.ArrayLike], Array]
+"""Returns the margin of each point of a batch, by how much it keeps to known rules; allowed are points from 0 up."""
 
 ROUNDING = 1e-9
 """By how much a mean may leave the range of rewards, and a point beat the optimum, before that is no rounding."""
@@ -29,8 +34,8 @@ class Problem(ABC):
         Where points live.
     group : Group or None
         What the mean is invariant under; it must preserve the space.
-    lipschitz : float
-        The Lipschitz constant of the mean.
+    lipschitz : float or None
+        The Lipschitz constant of the mean; None if it has none, or it is not known.
     noise : Noise or None
         How rewards are drawn around their mean, Bernoulli by default. None if the problem draws them itself.
     """
@@ -38,7 +43,9 @@ class Problem(ABC):
     _is_unit = False
     """Whether means lie in [0, 1] by construction; then no other range of rewards makes sense."""
 
-    def __init__(self, space: Space, group: Group | None, lipschitz: float, noise: Noise | None = BERNOULLI) -> None:
+    def __init__(
+        self, space: Space, group: Group | None, lipschitz: float | None, noise: Noise | None = BERNOULLI
+    ) -> None:
         check_fit(space, group)
         if not isinstance(noise, Noise | None):
             raise InputTypeError(
@@ -54,7 +61,7 @@ class Problem(ABC):
                 "`reward_range`."
             )
         self._space, self._group, self._noise = space, group, noise
-        self._lipschitz = as_positive(lipschitz, "lipschitz")
+        self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
 
     @property
     def space(self) -> Space:
@@ -67,9 +74,18 @@ class Problem(ABC):
         return self._group
 
     @property
-    def lipschitz(self) -> float:
-        """The Lipschitz constant of the mean, in the orbit metric."""
+    def lipschitz(self) -> float | None:
+        """The Lipschitz constant of the mean, in the orbit metric; None if it has none, or it is not known."""
         return self._lipschitz
+
+    @property
+    def feasible(self) -> Feasible | None:
+        """Which points are allowed, if not all of the space: a known rule that is invariant under the group, or None.
+
+        `problem.feasible(points)` returns a margin for each point of a batch, allowed from 0 up; `optimum` is then the
+        largest mean of allowed points. Means are there at all points.
+        """
+        return None
 
     @property
     def noise(self) -> Noise | None:

@@ -6,7 +6,10 @@ rewards     in range, and the averages of 200 at each of eight points, and of al
 asymmetry   the largest |f(x) - f(g x)| over sampled points and random elements
 steepest    the largest |f(x) - f(y)| / ||x - y|| over sampled pairs, far and near, and climbing from the steepest.
             For an invariant f this is the slope in the orbit metric too: |f(x) - f(y)| = |f(x) - f(g y)|
+            A problem without a constant claims none
 best        the largest f over sampled points, points around the optimizer, and climbing from the best
+rules       `feasible`, if the problem has it: the same at x and g x, and kept by the optimizer; `best` is then among
+            points that keep them
 """
 
 from dataclasses import dataclass
@@ -87,7 +90,7 @@ def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> Probl
     means = seen(sample)
     asymmetry = _asymmetry(problem, seen, sample, means, generator, troubles)
     steepest = _steepest(problem, seen, sample, means, generator, troubles)
-    _look_for_optimum(problem, seen, sample, means, generator, troubles)
+    _look_for_optimum(problem, seen, sample, generator, troubles)
     _look_at_optimizer(problem, troubles)
     lowest = sample[np.argsort(means)[:8]]
     climb(lambda points: -seen(points), problem.space, lowest, generator, rounds=60)
@@ -98,20 +101,36 @@ def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> Probl
 
 
 class _Watch:
-    """The mean as a function that remembers the least and the largest value, and where they were."""
+    """The mean as a function that remembers the least and the largest value, and where they were.
+
+    `best` is the largest of points that are allowed.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.lowest, self.highest = (np.inf, problem.optimizer), (-np.inf, problem.optimizer)
+        self.best = (-np.inf, problem.optimizer)
 
     def __call__(self, points: Array) -> Array:
+        return self._looked_at(points)[0]
+
+    def worths(self, points: Array) -> Array:
+        """Return the means of points that are allowed, and minus infinity at others."""
+        return self._looked_at(points)[1]
+
+    def _looked_at(self, points: Array) -> tuple[Array, Array]:
+        """Return means and worths."""
         means = np.asarray(self._problem._mean(points))
         low, high = int(means.argmin()), int(means.argmax())
         if means[low] < self.lowest[0]:
             self.lowest = (float(means[low]), points[low].copy())
         if means[high] > self.highest[0]:
             self.highest = (float(means[high]), points[high].copy())
-        return means
+        feasible = self._problem.feasible
+        worths = means if feasible is None else np.where(feasible(points) >= 0, means, -np.inf)
+        if worths[best := int(worths.argmax())] > self.best[0]:
+            self.best = (float(worths[best]), points[best].copy())
+        return means, worths
 
     def look_at_range(self, troubles: list[str]) -> None:
         low, high = self._problem.reward_range
@@ -132,9 +151,11 @@ def _asymmetry(
     changes = np.abs(seen(images).reshape(len(elements), -1) - means)
     g, i = np.unravel_index(changes.argmax(), changes.shape)
     # An image is rounded: the mean may change by what its slope makes of that.
-    allowed = ROUNDING * np.ptp(problem.reward_range) + 1e-9 * problem.lipschitz * problem.space.diameter
+    rounding = 1e-9 * problem.space.diameter
+    allowed = ROUNDING * np.ptp(problem.reward_range) + rounding * (problem.lipschitz or 0.0)
     if changes[g, i] > allowed:
         troubles.append(f"{shown(group)} changes the mean by {changes[g, i]:.3g} at {shown(sample[i])}")
+    _look_at_rules(problem, sample, images, troubles)
     return float(changes[g, i])
 
 
@@ -156,7 +177,7 @@ def _steepest(
     ends, climbed = climb(length, space, starts, rng, rounds=60)
     climbed = climbed - rounding / (2 * STEP * space.diameter)
     steepest = float(max(pairs.max(), climbed.max()))
-    if steepest > problem.lipschitz * (1 + SLACK):
+    if problem.lipschitz is not None and steepest > problem.lipschitz * (1 + SLACK):
         where = ends[climbed.argmax()] if climbed.max() >= pairs.max() else sample[pairs.argmax()]
         troubles.append(f"slope {steepest:.6g} at {shown(where)}, steeper than lipschitz={problem.lipschitz:.6g}")
     return steepest
@@ -169,17 +190,29 @@ def _slopes(seen: _Watch, sample: Array, means: Array, others: Array, rounding: 
     return np.asarray(np.where(distances > 0, rises / np.maximum(distances, 1e-300), 0.0))
 
 
+def _look_at_rules(problem: Problem, sample: Array, images: Array, troubles: list[str]) -> None:
+    """See that images of points are allowed where the points are."""
+    if problem.feasible is None:
+        return
+    margins = problem.feasible(sample)
+    others = problem.feasible(images).reshape(-1, len(sample))
+    wrong = ((others >= 0) != (margins >= 0)) & (np.abs(others - margins) > 1e-9 * problem.space.diameter)
+    if wrong.any():
+        i = int(wrong.any(axis=0).argmax())
+        troubles.append(f"{shown(problem.group)} changes what is feasible at {shown(sample[i])}")
+
+
 def _look_for_optimum(
-    problem: Problem, seen: _Watch, sample: Array, means: Array, rng: np.random.Generator, troubles: list[str]
+    problem: Problem, seen: _Watch, sample: Array, rng: np.random.Generator, troubles: list[str]
 ) -> None:
     space = problem.space
     around = problem.optimizer + rng.standard_normal((len(sample), space.dim)) * (
         space.diameter * 10.0 ** rng.uniform(-6, -1, (len(sample), 1))
     )
     seen(space.project(around))
-    starts = np.concatenate([sample[np.argsort(-means)[:8]], space.project(around[:4])])
-    climb(seen, space, starts, rng, rounds=150)
-    value, point = seen.highest
+    starts = np.concatenate([sample[np.argsort(-seen.worths(sample))[:8]], space.project(around[:4])])
+    climb(seen.worths, space, starts, rng, rounds=150)
+    value, point = seen.best
     if value > problem.optimum + problem.tolerance:
         troubles.append(f"mean {value:.9g} at {shown(point)}, above optimum={problem.optimum:.9g}")
 
@@ -189,6 +222,8 @@ def _look_at_optimizer(problem: Problem, troubles: list[str]) -> None:
     space, group, point = problem.space, problem.group, problem.optimizer
     if not space.contains(point, tol=space.tolerance):
         troubles.append(f"optimizer {shown(point)} outside {shown(space)}")
+    if problem.feasible is not None and not problem.feasible(point) >= 0:
+        troubles.append(f"optimizer {shown(point)} not feasible")
     middle = np.mean(space.bounds, axis=0)
     if np.linalg.norm(point - space.project(middle)) <= 1e-3 * space.diameter:
         troubles.append("optimizer in the middle of the space, where many agents begin")

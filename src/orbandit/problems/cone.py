@@ -48,7 +48,8 @@ class Cone(Problem):
         height: float = 0.95,
         lipschitz: float = 1.0,
     ) -> None:
-        super().__init__(space, group, lipschitz)
+        self._slope = as_positive(lipschitz, "lipschitz")
+        super().__init__(space, group, self._slope)
         self._peak = frozen(as_point(peak, space.dim, "peak"))
         if not space.contains(self._peak):
             raise InputError(
@@ -72,4 +73,4 @@ class Cone(Problem):
 
     def _mean(self, points: Array) -> Array:
         distances = np.asarray(self._metric.distance(points, self._peak))
-        return np.asarray(np.clip(self._height - self.lipschitz * distances, 0.0, 1.0))
+        return np.asarray(np.clip(self._height - self._slope * distances, 0.0, 1.0))

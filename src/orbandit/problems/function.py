@@ -28,8 +28,8 @@ class Function(Problem):
         What the mean is invariant under; it must preserve the space.
     optimizer : (dim,) array
         A point with the largest mean.
-    lipschitz : float
-        The Lipschitz constant of the mean.
+    lipschitz : float or None
+        The Lipschitz constant of the mean; None if it has none, or it is not known.
     noise : Noise
         How rewards are drawn; its `reward_range` holds all means.
 
@@ -52,7 +52,7 @@ class Function(Problem):
         group: Group | None = None,
         *,
         optimizer: npt.ArrayLike,
-        lipschitz: float,
+        lipschitz: float | None,
         noise: Noise = BERNOULLI,
     ) -> None:
         if not callable(function):

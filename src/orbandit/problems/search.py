@@ -125,7 +125,7 @@ class SearchedProblem(Problem):
         return MARGIN * float(climb(length, self.space, sample, rng, rounds=120)[1].max())
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float | None:
         """The steepest slope found, and 2 % more."""
         return self._steepest
 

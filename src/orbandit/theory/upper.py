@@ -173,7 +173,7 @@ def theorem1(problem: Problem, horizon: int) -> Theorem1:
     group = problem.group or Trivial(problem.space.dim)
     delta = paper_delta(n, group.order, d)
     width = float(np.ptp(problem.reward_range))
-    mesh = quotient_net(problem.space, group, delta * width / problem.lipschitz)
+    mesh = quotient_net(problem.space, group, delta * width / _slope(problem))
     bound = gap_free_bound(problem, mesh, n)
     cover = bound.cliques / (width * 64 * math.log(n) / delta)
     shape = (math.log(n) / group.order) ** (1 / (d + 2)) * n ** ((d + 1) / (d + 2))
@@ -191,7 +191,19 @@ def _checked(problem: Problem, mesh: Mesh, horizon: int) -> tuple[Array, float, 
     space = problem.space
     if mesh.dim != space.dim or not np.all(space.contains(mesh.points, tol=space.tolerance)):
         raise InputError(f"`mesh` must have points of {shown(space)}, but {shown(mesh)} has others.")
-    width = float(np.ptp(problem.reward_range))
+    slope, width = _slope(problem), float(np.ptp(problem.reward_range))
     gaps = np.maximum(problem.optimum - np.asarray(problem.mean(mesh.points)), 0.0) / width
     cliques = OrbitGraph(mesh, problem.group, 2 * mesh.delta).clique_cover()
-    return gaps, mesh.delta * problem.lipschitz / width, width, n, cliques
+    return gaps, mesh.delta * slope / width, width, n, cliques
+
+
+def _slope(problem: Problem) -> float:
+    """Return the Lipschitz constant of a problem; one without is refused."""
+    if problem.lipschitz is None:
+        raise InputError(
+            f"the paper's bounds are for problems with a Lipschitz constant, but {shown(problem)} has none; take "
+            "another problem.",
+            field="problem",
+            value=problem,
+        )
+    return problem.lipschitz

@@ -19,6 +19,9 @@ def test_runs_are_equal_only_to_the_last_bit():
     assert run != make_run(5, regret=np.nextafter(run.regret, 0))
     assert make_run(5, regret=run.regret * 0.0) != make_run(5, regret=run.regret * -0.0)
     assert run != make_run(5, seconds=2.0)
+    simple = np.linspace(1, 0, len(run.checkpoints))
+    assert run != make_run(5, simple_regret=simple) == make_run(5, simple_regret=simple)
+    assert make_run(5, simple_regret=simple) != make_run(5, simple_regret=simple[::-1])
     played = make_run(5, plays=[[1.0, 2.0], [3.0, 4.0]])
     assert played == make_run(5, plays=np.array([[1, 2], [3, 4]]))
     for other in ([[1.0, 2.0], [4.0, 3.0]], [[1.0, 2.0, 3.0, 4.0]], [[1.0], [2.0], [3.0], [4.0]], np.empty((0, 2))):
@@ -29,6 +32,8 @@ def test_runs_are_equal_only_to_the_last_bit():
         run.regret[0] = 0.0
     with pytest.raises(ValueError, match="read-only"):
         played.plays[0] = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        make_run(6).simple_regret[0] = 0.0
 
 
 @pytest.mark.parametrize(
@@ -51,6 +56,8 @@ def test_runs_are_equal_only_to_the_last_bit():
         ({"checkpoints": [[1, 3]], "regret": [[0, 1]]}, "list"),
         ({"regret": [1.0]}, "one value for each"),
         ({"checkpoints": [1], "regret": [np.nan]}, "`regret` must be finite"),
+        ({"simple_regret": [1.0]}, "`simple_regret` must have one value for each"),
+        ({"checkpoints": [1], "regret": [1.0], "simple_regret": [np.inf]}, "`simple_regret` must be finite"),
         ({"seconds": -1.0}, "`seconds >= 0`"),
         ({"seconds": np.inf}, "`seconds` must be finite"),
         ({"plays": [[0.0, np.nan]]}, "`plays` must be finite"),

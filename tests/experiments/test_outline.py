@@ -1,8 +1,10 @@
 """Outlines: names and counts of an experiment from its description alone, kept by its store, and stores of 0.1.0."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import orbandit as ob
@@ -12,9 +14,13 @@ from orbandit.experiments.outline import AgentName, Outline
 from orbandit.experiments.running import Resumed, run
 from orbandit.experiments.store import Store
 from orbandit.reports.summary import summarise
+from store_cases import make_run, raw
 
 SAVED = Path(__file__).parent / "saved" / "begun-0.1.0.db"
 """Begun by 0.1.0: 44 of 48 runs, without an outline."""
+
+WITHOUT_SIMPLE = SAVED.with_name("begun-format-3.db")
+"""Begun before simple regret was recorded: 10 of 12 runs, in format 3."""
 
 FILE = """
 horizons = [20, 40]
@@ -159,6 +165,44 @@ def test_a_store_of_0_1_0_is_gone_on_with(begun, tmp_path, monkeypatch):
         experiment = spec.restore(kept.spec, tmp_path)
     assert run(experiment, begun, jobs=1) == 4
     assert summarise(begun).n_runs == 48
+
+
+@pytest.mark.parametrize("saved", [SAVED, WITHOUT_SIMPLE], ids=["format 2", "format 3"])
+def test_older_formats_are_read_as_they_are_and_gone_on_with(saved, tmp_path):
+    path, keeps = shutil.copy(saved, tmp_path / "old.db"), saved == WITHOUT_SIMPLE
+    more = make_run(0)
+    kept = more if keeps else replace(more, simple_regret=None)  # which 0.1.0 can read
+    with Store.open(path, write=False) as old:
+        runs, outline, digest = list(old.runs()), old.outline, old.digest()
+        assert path.read_bytes() == saved.read_bytes()
+        assert {one.simple_regret for one in runs} == {None}
+        with Store.open(path), Store.open(path) as new:
+            assert new.add(more)
+            assert kept in old.runs()  # by one that was opened before
+    with Store.open(path, write=False) as new:
+        assert (new.spec, new.outline) == (old.spec, outline)
+        assert [one for one in new.runs() if one != kept] == runs
+        assert (next(one for one in new.runs() if one == kept).simple_regret is not None) == keeps
+    raw(path, f"DELETE FROM runs WHERE key = '{more.key}'")
+    with Store.open(path, write=False) as new:
+        assert new.digest() == digest
+
+
+def test_runs_with_and_without_simple_regret_are_of_one_experiment(tmp_path, monkeypatch):
+    path = shutil.copy(WITHOUT_SIMPLE, tmp_path / "old.db")
+    with Store.open(path, write=False) as kept:
+        old, experiment = list(kept.runs()), spec.restore(kept.spec, tmp_path)
+    monkeypatch.setattr(spec, "version", lambda name: old[0].parameters["version"])
+    assert run(experiment, path, jobs=1) == 2
+    with Store.open(path, write=False) as kept:
+        runs = list(kept.runs())
+    assert [one for one in runs if one.simple_regret is None] == old
+    for one in runs:
+        told = {"seeds": [one.seed], "checkpoints": 2, "use_group": one.agent == "OrbitTree"}
+        again = ob.simulate(ob.agents.OrbitTree, experiment.build_problem("Cone"), one.horizon, **told)
+        np.testing.assert_array_equal(one.regret, again.regret[0])
+        if one.simple_regret is not None:
+            np.testing.assert_array_equal(one.simple_regret, again.simple_regret[0])
 
 
 def test_a_resume_checks_the_store_once(experiment, tmp_path, monkeypatch):

@@ -77,6 +77,7 @@ def test_all_runs_are_played_once_and_as_simulate_plays_them(file, tmp_path):
     runs = ob.simulate(ob.agents.OrbitTree, cone, 1000, seeds=[2], use_group=False, n_plays=N_PLAYS)
     np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].regret, runs.regret[0])
     np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].plays, runs.plays[0])
+    np.testing.assert_array_equal(stored["OrbitTree without group", 1000, 2].simple_regret, runs.simple_regret[0])
     assert {one.plays.shape for one in stored.values()} == {(N_PLAYS, 2)}
 
 

@@ -38,7 +38,14 @@ def test_round_trip_to_the_last_bit(path):
     odd = np.array([-0.0, 5e-324, 0.1, 1 / 3, 1.7976931348623157e308])
     places = np.array([[-0.0, 5e-324, 0.1], [1 / 3, 1.7976931348623157e308, -2.0]])
     run = make_run(
-        3, checkpoints=[1, 2, 50, 99, 100], regret=odd, seconds=1e-9, horizon=2**63 - 1, problem="Σ \n'\"", plays=places
+        3,
+        checkpoints=[1, 2, 50, 99, 100],
+        regret=odd,
+        simple_regret=odd[::-1],
+        seconds=1e-9,
+        horizon=2**63 - 1,
+        problem="Σ \n'\"",
+        plays=places,
     )
     others = [make_run(seed) for seed in range(7) if seed != 3]
     with Store.create(path, SPEC) as store:
@@ -57,6 +64,7 @@ def test_round_trip_to_the_last_bit(path):
         assert again.checkpoints.tolist() == [1, 2, 50, 99, 100]
         assert again.plays.tobytes() == places.tobytes()
         assert again.plays.shape == (2, 3)
+        assert again.simple_regret.tobytes() == odd[::-1].tobytes()
         assert (again.parameters, again.seconds, again.problem) == (run.parameters, 1e-9, "Σ \n'\"")
     assert os.listdir(path.parent) == [path.name]  # one plain file is left
 
@@ -120,7 +128,7 @@ def foreign_files(folder):
     yield "noise inside", data[:9000] + noise + data[14000:], "restore it"
     newer = folder / "newer.db"
     newer.write_bytes(data)
-    raw(newer, "PRAGMA user_version = 4", "ALTER TABLE runs ADD COLUMN more")
+    raw(newer, "PRAGMA user_version = 5", "ALTER TABLE runs ADD COLUMN more")
     yield "newer", newer.read_bytes(), "upgrade orbandit"
     older = folder / "older.db"
     older.write_bytes(data)
@@ -208,6 +216,9 @@ def test_a_store_without_hard_links(path, monkeypatch):
         "dim = 1",
         "plays = substr(plays, 9)",
         "plays = ''",
+        "simple_regret = NULL",
+        "simple_regret = x''",
+        "simple_regret = regret",
         "parameters = '{}'",
         "parameters = 'no json'",
         "seal = x''",
@@ -396,7 +407,7 @@ def test_a_write_cut_off_outside_wal_mode_is_taken_back(filled, write):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ("PRAGMA user_version = 4", "upgrade orbandit"),
+        ("PRAGMA user_version = 5", "upgrade orbandit"),
         ("PRAGMA user_version = 1", "older orbandit"),
         ("DROP TABLE experiment", "restore it"),
         ("DELETE FROM experiment", "restore it"),
@@ -425,8 +436,9 @@ def test_a_foreign_write_cut_off_is_left_alone(tmp_path):
 def expected_rows(seeds):
     runs = sorted(map(make_run, seeds), key=lambda run: (run.problem, run.agent, run.horizon, run.seed, run.key))
     for run in runs:
-        for at, regret in zip(run.checkpoints.tolist(), run.regret.tolist(), strict=True):
-            yield run.problem, run.agent, run.horizon, run.seed, at, regret, run.seconds / run.horizon, run.key
+        simple = [None] * len(run.checkpoints) if run.simple_regret is None else run.simple_regret.tolist()
+        for at, *both in zip(run.checkpoints.tolist(), run.regret.tolist(), simple, strict=True):
+            yield run.problem, run.agent, run.horizon, run.seed, at, *both, run.seconds / run.horizon, run.key
 
 
 def test_csv_reads_back_to_the_last_bit(filled):
@@ -435,7 +447,7 @@ def test_csv_reads_back_to_the_last_bit(filled):
     with target.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     assert tuple(header) == COLUMNS
-    kinds = (str, str, int, int, int, float, float, str)
+    kinds = (str, str, int, int, int, float, lambda cell: float(cell) if cell else None, float, str)
     read = [tuple(kind(cell) for kind, cell in zip(kinds, row, strict=True)) for row in rows]
     assert read == list(expected_rows(range(12)))
     assert b"\r" not in target.read_bytes()
@@ -479,6 +491,8 @@ def test_load_gives_a_row_for_each_run_and_checkpoint(filled, tmp_path):
     pytest.importorskip("pandas", reason=PANDAS)
     frame = load(filled)
     assert tuple(frame.columns) == COLUMNS
+    assert frame.simple_regret.isna().sum() == sum(len(make_run(seed).checkpoints) for seed in (1, 5, 9))
+    frame["simple_regret"] = frame.simple_regret.astype(object).where(frame.simple_regret.notna(), None)
     assert list(frame.itertuples(index=False, name=None)) == list(expected_rows(range(12)))
     Store.create(tmp_path / "empty.db", SPEC).close()
     empty = load(tmp_path / "empty.db")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_count, as_finite, as_tolerance, frozen, shown
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 
-FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, seal"
+FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, simple_regret, seal"
 """The names of the values in a row of a table of runs."""
 
 
@@ -62,6 +62,8 @@ class FinishedRun:
         Time the rounds took, at least 0.
     plays : (m, d) array, optional
         Some of the points played, in the order of their rounds: finite, at most one for each round.
+    simple_regret : (k,) array, optional
+        Finite; None if it was not recorded, by an older version or of an agent that recommends nothing.
     """
 
     key: str
@@ -74,6 +76,7 @@ class FinishedRun:
     regret: Array
     seconds: float
     plays: Array = field(default_factory=lambda: np.empty((0, 0)))
+    simple_regret: Array | None = None
 
     def __post_init__(self) -> None:
         """Check all values and keep copies of them."""
@@ -90,6 +93,8 @@ class FinishedRun:
             "seconds": as_tolerance(self.seconds, "seconds") + 0.0,  # SQLite keeps no -0.0
             "plays": frozen(as_finite(self.plays, "plays")),
         }
+        if self.simple_regret is not None:
+            clean["simple_regret"] = frozen(as_finite(self.simple_regret, "simple_regret"))
         rounds = np.array(self.checkpoints)
         if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or not rounds.size:
             raise InputError(
@@ -100,11 +105,12 @@ class FinishedRun:
                 f"`checkpoints` must increase from at least 1 to at most the horizon, {clean['horizon']}, "
                 f"but got {shown(rounds)}."
             )
-        if clean["regret"].shape != rounds.shape:
-            raise InputError(
-                f"`regret` must have one value for each of the {len(rounds)} checkpoints, "
-                f"but got shape {clean['regret'].shape}."
-            )
+        for name in ("regret", "simple_regret"):
+            if name in clean and clean[name].shape != rounds.shape:
+                raise InputError(
+                    f"`{name}` must have one value for each of the {len(rounds)} checkpoints, "
+                    f"but got shape {clean[name].shape}."
+                )
         played = clean["plays"].shape
         if len(played) != 2 or played[0] > clean["horizon"] or (played[0] and not played[1]):
             raise InputError(
@@ -127,7 +133,8 @@ class FinishedRun:
         plain = (self.key, self.problem, self.agent, self.horizon, self.seed, self.seconds)
         curve = (self.checkpoints.astype("<i8").tobytes(), self.regret.astype("<f8").tobytes())
         plays = (self.plays.shape[1], self.plays.astype("<f8").tobytes())
-        row = (*plain, canonical(self.parameters, "parameters"), *curve, *plays)
+        simple = None if self.simple_regret is None else self.simple_regret.astype("<f8").tobytes()
+        row = (*plain, canonical(self.parameters, "parameters"), *curve, *plays, simple)
         return (*row, seal(row))
 
     @classmethod
@@ -136,11 +143,12 @@ class FinishedRun:
         if not is_whole(row):
             raise ValueError("its values do not match its checksum")
         *values, _ = row
-        key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays = values
+        key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, simple = values
         rounds, numbers = np.frombuffer(checkpoints, "<i8"), np.frombuffer(regret, "<f8")
         coordinates = np.frombuffer(plays, "<f8")
         points = coordinates.reshape(len(coordinates) // max(as_count(dim, "dim", minimum=0), 1), dim)
-        return cls(key, problem, agent, horizon, seed, json.loads(parameters), rounds, numbers, seconds, points)
+        rest = (seconds, points, None if simple is None else np.frombuffer(simple, "<f8"))
+        return cls(key, problem, agent, horizon, seed, json.loads(parameters), rounds, numbers, *rest)
 
 
 def canonical(value: Any, name: str) -> str:
@@ -188,9 +196,11 @@ def is_whole(row: tuple[Any, ...]) -> bool:
 
 
 def seal(values: Iterable[Any]) -> bytes:
-    """Return the SHA-256 of the values, each with its length."""
+    """Return the SHA-256 of the values that are not None, each with its length: what older formats had not is None."""
     total = hashlib.sha256()
     for value in values:
+        if value is None:
+            continue
         part = value if isinstance(value, bytes) else json.dumps(value).encode()
         total.update(len(part).to_bytes(8, "little") + part)
     return total.digest()

@@ -245,7 +245,8 @@ def play(task: Task) -> FinishedRun:
     else:
         regret, seconds = runs.regret[0], runs.seconds_per_round * task.horizon
         what = (run_key(task.parameters), task.problem, task.agent, task.horizon, task.seed, task.parameters)
-        return FinishedRun(*what, runs.checkpoints, regret, seconds, runs.plays[0])
+        simple = None if runs.simple_regret is None else runs.simple_regret[0]
+        return FinishedRun(*what, runs.checkpoints, regret, seconds, runs.plays[0], simple)
     raise failure  # by itself: what caused it may not survive the way from one process to another
 
 

@@ -1,8 +1,10 @@
-"""simulate: an agent plays a problem for n rounds, once for each seed; what is kept is its pseudo-regret.
+"""simulate: an agent plays a problem for n rounds, once for each seed; what is kept is its regret, of both kinds.
 
     regret(t) = sum over s <= t of (optimum - mean(point played in round s))
+    simple_regret(t) = optimum - mean(point recommended after round t)
 
-and, if that is wanted, some of the points played. Seed s gives two independent streams, one to the agent and one to the
+and, if that is wanted, some of the points played. To recommend a point changes nothing, so that plays are the same
+wherever the regret is read. Seed s gives two independent streams, one to the agent and one to the
 noise, so that a run is the same whatever else runs beside it. Agents of this package on Bernoulli rewards run compiled,
 free of the GIL; all others ask and tell.
 """
@@ -14,7 +16,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +58,8 @@ class Runs:
         The agent's.
     plays : (seeds, m, dim) array
         The points played in m rounds: for i = 1, ..., m in round i * horizon // m.
+    simple_regret : (seeds, checkpoints) array or None
+        The optimum less the mean of the point that `recommend` returned; None if the agent has no `recommend`.
     """
 
     regret: Array
@@ -63,6 +67,7 @@ class Runs:
     seconds_per_round: float
     name: str
     plays: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
+    simple_regret: Array | None = None
 
     def __repr__(self) -> str:
         final = self.regret[:, -1]
@@ -85,13 +90,14 @@ def simulate(
     checkpoints: int | Iterable[int] | None = None,
     **options: Any,
 ) -> Runs:
-    """Play a problem and return the pseudo-regret.
+    """Play a problem and return the pseudo-regret, and the simple regret of what the agent recommends.
 
     Parameters
     ----------
     agent : callable
         Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as `maximize` does: a class of
-        `ob.agents`, a `functools.partial` of one, or a callable that returns any object with `ask` and `tell`. All but
+        `ob.agents`, a `functools.partial` of one, or a callable that returns any object with `ask` and `tell`, and with
+        `recommend` if its simple regret is wanted, which returns a point and changes nothing. All but
         the horizon and the seed are the problem's, None for what it does not have: a problem of arms has no space, and
         some have no Lipschitz constant, which `OrbitTree`, `OrbitGP` and callables of your own may do without.
     problem : Problem
@@ -117,8 +123,8 @@ def simulate(
     Raises
     ------
     InputError, InputTypeError
-        If an argument breaks a rule, or an agent asks for what is no point of the problem's space, or no arm: the
-        message names the agent, the round and the point.
+        If an argument breaks a rule, or an agent asks for or recommends what is no point of the problem's space, or no
+        arm: the message names the agent, the round and the point.
 
     Examples
     --------
@@ -149,7 +155,7 @@ def simulate(
     make = _maker(agent, problem, use_group, rounds, options)
     optimum = float(problem.optimum)  # which may take a search to find, and threads would each begin one
 
-    def run(entropy: int) -> tuple[Array, Array, float, str]:
+    def run(entropy: int) -> _Run:
         return _run(make, problem, optimum, rounds, entropy, read, kept)
 
     if min(workers, len(entropies)) == 1:
@@ -157,8 +163,10 @@ def simulate(
     else:
         with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
             results = list(pool.map(run, entropies))
-    regrets, points, seconds, names = zip(*results, strict=True)
-    return Runs(np.array(regrets), read, float(np.mean(seconds)) / rounds, names[0], np.array(points))
+    regrets, simple, points, seconds, names = zip(*results, strict=True)
+    simple_regret = None if any(one is None for one in simple) else np.array(simple)
+    per_round = float(np.mean(seconds)) / rounds
+    return Runs(np.array(regrets), read, per_round, names[0], np.array(points), simple_regret)
 
 
 def _reading_rounds(given: int | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
@@ -217,6 +225,16 @@ def _needs_slope(kind: Callable[..., Any]) -> bool:
     return isinstance(kind, type) and issubclass(kind, Agent) and not learns_slopes(kind)
 
 
+class _Run(NamedTuple):
+    """The regret and the simple regret at the checkpoints, the points kept, the seconds of rounds, and who played."""
+
+    regret: Array
+    simple_regret: Array | None
+    points: Array
+    seconds: float
+    name: str
+
+
 def _run(
     make: Callable[[np.random.SeedSequence], Any],
     problem: Problem,
@@ -225,8 +243,8 @@ def _run(
     entropy: int,
     checkpoints: npt.NDArray[np.int64],
     kept: npt.NDArray[np.int64],
-) -> tuple[Array, Array, float, str]:
-    """Return the regret at the checkpoints, the points of the rounds kept, the seconds, and the agent's name."""
+) -> _Run:
+    """Play one run."""
     own, noise = np.random.SeedSequence(entropy).spawn(2)
     player = make(own)
     if not (hasattr(player, "ask") and hasattr(player, "tell")):
@@ -234,21 +252,39 @@ def _run(
     play = _playing_compiled(player, problem) if _is_compiled(player, problem) else partial(_play, player, problem)
     rng = np.random.default_rng(noise)
     play(range(0), rng, kept[:0])  # compiles what is not compiled yet
-    start = time.perf_counter()
     earned = np.empty(len(checkpoints))
-    points: list[Any] = []
-    done, total, place = 0, 0.0, 0
+    points, best = list[Any](), list[Any]()
+    done, total, place, seconds = 0, 0.0, 0, 0.0
     while done < horizon:
         stop = min(done + CHUNK, horizon)
-        keep = kept[len(points) : np.searchsorted(kept, stop, side="right")] - done - 1
-        played, some = play(range(done, stop), rng, keep)
-        points += some
-        sums = total + np.cumsum(played)
-        last = np.searchsorted(checkpoints, stop, side="right")
+        last = int(np.searchsorted(checkpoints, stop, side="right"))
+        means, first = list[Array](), done
+        for end in dict.fromkeys([*checkpoints[place:last].tolist(), stop]):
+            keep = kept[len(points) : np.searchsorted(kept, end, side="right")] - first - 1
+            start = time.perf_counter()
+            played, some = play(range(first, end), rng, keep)
+            seconds += time.perf_counter() - start
+            means.append(played)
+            points += some
+            if len(best) < last and end == checkpoints[len(best)]:
+                best.append(_recommended(player, problem, end))
+            first = end
+        sums = total + np.cumsum(np.concatenate(means))
         earned[place:last] = sums[checkpoints[place:last] - done - 1]
-        done, total, place = stop, float(sums[-1]), int(last)
-    seconds = time.perf_counter() - start
-    return optimum * checkpoints - earned, _as_rows(points, problem), seconds, type(player).__name__
+        done, total, place = stop, float(sums[-1]), last
+    simple = optimum - np.asarray(problem.mean(np.array(best))) if hasattr(player, "recommend") else None
+    regret = optimum * checkpoints - earned
+    return _Run(regret, simple, _as_rows(points, problem), seconds, type(player).__name__)
+
+
+def _recommended(player: Any, problem: Problem, after: int) -> Any:
+    """Return the point that an agent recommends after so many rounds, checked; None if it recommends none."""
+    if not hasattr(player, "recommend"):
+        return None
+    point = player.recommend()
+    if not isinstance(player, Agent) or not _is_at_home(player, problem):
+        _check_point(player, problem, point, "recommended {!r} after round {:,}", after)
+    return np.array(point)
 
 
 def _as_rows(points: list[Any], problem: Problem) -> Array:
@@ -290,7 +326,7 @@ def _play(
     for done in rounds:
         point = player.ask()
         if not trusted:
-            _check_played(player, problem, point, done + 1)
+            _check_point(player, problem, point, "asked for {!r} in round {:,}", done + 1)
         try:
             reward = float(problem.sample(point, rng))
         except IndexError as error:
@@ -309,8 +345,8 @@ def _is_at_home(player: Agent, problem: Problem) -> bool:
     return space is None or getattr(player, "space", None) is space
 
 
-def _check_played(player: Any, problem: Problem, point: Any, at: int) -> None:
-    """Refuse what an agent asks for in a round if it is no point of the space, or, without one, no number of an arm."""
+def _check_point(player: Any, problem: Problem, point: Any, found: str, at: int) -> None:
+    """Refuse what is no point of the space, or, without one, no number of an arm; `found` says what it is, and when."""
     try:
         if (space := getattr(problem, "space", None)) is not None:
             inside = bool(space.contains(as_point(point, space.dim), tol=space.tolerance))
@@ -320,9 +356,9 @@ def _check_played(player: Any, problem: Problem, point: Any, at: int) -> None:
             inside = bool(as_finite(point, "point").size)
     except OrbanditError as error:
         kind = type(error) if isinstance(error, InputTypeError) else InputError
-        raise kind(f"{type(player).__name__} asked for {point!r} in round {at:,}: {error}") from error
+        raise kind(f"{type(player).__name__} {found.format(point, at)}: {error}") from error
     if not inside:
-        raise _outside(player, problem, f"asked for {point!r} in round {at:,}")
+        raise _outside(player, problem, found.format(point, at))
 
 
 def _outside(player: Any, problem: Problem, found: str) -> InputError:

@@ -14,6 +14,7 @@ import csv
 import hashlib
 import importlib
 import json
+import math
 import os
 import re
 import shutil
@@ -23,12 +24,13 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 
-from orbandit._checks import shown
+from orbandit._checks import Array, shown
 from orbandit._files import in_one_step
 from orbandit.errors import InputError, InputTypeError, MissingExtraError, OrbanditWarning, StoreError
 from orbandit.experiments.finished import FIELDS, FinishedRun, canonical, is_whole, run_key, seal
@@ -39,13 +41,14 @@ __all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
 APPLICATION = 0x6F72_6264
 """The `application_id` of our files: "orbd"."""
 
-VERSION = 3
-"""The format, in `user_version`; that of 0.1.0, which is read and gone on with, is 2."""
+VERSION = 4
+"""The format, in `user_version`. Older ones have no simple regret: 3, which is brought up to this one when it is
+written to, and 2, which has no outline either, and is gone on with as it is, so that 0.1.0 can read it."""
 
 BUSY_SECONDS = 30.0
 """How long to wait for another process to finish its transaction, which takes milliseconds."""
 
-COLUMNS = ("problem", "agent", "horizon", "seed", "round", "regret", "seconds_per_round", "key")
+COLUMNS = ("problem", "agent", "horizon", "seed", "round", "regret", "simple_regret", "seconds_per_round", "key")
 """What `load` and `export` give."""
 
 OF_ROWS = re.compile(r"(row(id)? .*|wrong # of entries in|non-unique entry in) index |.* value in runs\.")
@@ -60,12 +63,15 @@ RUNS = (
     "plays BLOB NOT NULL, seal BLOB NOT NULL)"
 )
 
+EXPERIMENT = "CREATE TABLE experiment (spec TEXT NOT NULL, outline TEXT NOT NULL, seal BLOB NOT NULL)"
+
+SIMPLE_REGRET = "simple_regret BLOB"
+"""A column that came later, as SQLite adds it to the text of a table."""
+
 SCHEMAS = {
     2: {"experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, seal BLOB NOT NULL)", "runs": RUNS},
-    3: {
-        "experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, outline TEXT NOT NULL, seal BLOB NOT NULL)",
-        "runs": RUNS,
-    },
+    3: {"experiment": EXPERIMENT, "runs": RUNS},
+    4: {"experiment": EXPERIMENT, "runs": f"{RUNS[:-1]}, {SIMPLE_REGRET})"},
 }
 """The tables of each format."""
 
@@ -160,6 +166,8 @@ class Store:
             mode = _set_mode(self._connection, "WAL")
             # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
             self._connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
+            if _version(self._connection) == 3:
+                self._upgrade()
             self._mend()
 
     def done(self) -> set[str]:
@@ -171,16 +179,20 @@ class Store:
         return self.add_many([run]) == 1
 
     def add_many(self, runs: Iterable[FinishedRun]) -> int:
-        """Commit finished runs in one transaction, all or none; return how many were new."""
+        """Commit finished runs in one transaction, all or none; return how many were new.
+
+        A file that 0.1.0 began keeps no simple regret.
+        """
         given = list(runs)
         for run in given:
             if not isinstance(run, FinishedRun):
                 raise InputTypeError(f"`runs` must be of type FinishedRun, but got {shown(run)}.")
         if not self._write:
             raise StoreError(f"{self.path} is open for reading; open it with write=True.")
-        rows = [run.row() for run in given]
         with self._transaction() as connection:
-            return sum(_insert(connection, row) for row in rows)
+            if _version(connection) < VERSION:
+                given = [replace(run, simple_regret=None) for run in given]
+            return sum(_insert(connection, run.row()) for run in given)
 
     def runs(self) -> Iterator[FinishedRun]:
         """Iterate over the runs that are there now, ordered by problem, agent, horizon, seed and key."""
@@ -200,8 +212,8 @@ class Store:
         """Return a SHA-256 of all runs but the time they took: equal for stores that hold the same."""
         total = hashlib.sha256()
         for run in self.runs():
-            key, *_, checkpoints, regret, dim, plays, _ = run.row()
-            total.update(seal((key, checkpoints, regret, dim, plays)))
+            key, *_, checkpoints, regret, dim, plays, simple, _ = run.row()
+            total.update(seal((key, checkpoints, regret, dim, plays, simple)))
         return total.hexdigest()
 
     def close(self) -> None:
@@ -226,10 +238,11 @@ class Store:
     def _rows(self, order: str) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
         """Yield the number of each row and its values, None of a damaged one, which is told of once."""
         with self._use() as connection:  # by the table itself: its index may be damaged
+            fields = FIELDS if _version(connection) == VERSION else FIELDS.replace("simple_regret", "NULL")
             places = connection.execute(f"SELECT id FROM runs NOT INDEXED ORDER BY {order}").fetchall()
         for (place,) in places:
             with self._use() as connection:
-                row = connection.execute(f"SELECT {FIELDS} FROM runs WHERE id = ?", (place,)).fetchone()
+                row = connection.execute(f"SELECT {fields} FROM runs WHERE id = ?", (place,)).fetchone()
             if row is None:  # another process has removed it
                 continue
             whole = is_whole(row)
@@ -243,6 +256,13 @@ class Store:
                     stacklevel=3,
                 )
             yield place, row if whole else None
+
+    def _upgrade(self) -> None:
+        """Bring a file of format 3 up to date, all or nothing; its runs stay as they are."""
+        with self._transaction() as connection:
+            if _version(connection) == 3:  # another process may have done it since
+                connection.execute(f"ALTER TABLE runs ADD COLUMN {SIMPLE_REGRET}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _mend(self) -> None:
         """Remove damaged rows, and make the index anew if it does not fit the rows."""
@@ -300,8 +320,8 @@ def _written(target: Path, if_there: str | None) -> Iterator[Path]:
 def load(path: PathLike) -> Any:
     """Return the runs of a file as a pandas.DataFrame: a row for each run and checkpoint.
 
-    Its columns are problem, agent, horizon, seed, round, regret, seconds_per_round and key. It needs pandas, which
-    comes with `orbandit[frames]`.
+    Its columns are problem, agent, horizon, seed, round, regret, simple_regret (NaN where it was not recorded),
+    seconds_per_round and key. It needs pandas, which comes with `orbandit[frames]`.
     """
     pandas = _extra("pandas")
     with Store.open(path, write=False) as store:
@@ -314,7 +334,12 @@ def load(path: PathLike) -> Any:
     ]
     rounds = np.concatenate([np.empty(0, np.int64), *(run.checkpoints for run in runs)])
     regret = np.concatenate([np.empty(0), *(run.regret for run in runs)])
-    return pandas.DataFrame(dict(zip(COLUMNS, [*repeated[:4], rounds, regret, *repeated[4:]], strict=True)))
+    simple = np.concatenate([np.empty(0), *map(_simple_or_nan, runs)])
+    return pandas.DataFrame(dict(zip(COLUMNS, [*repeated[:4], rounds, regret, simple, *repeated[4:]], strict=True)))
+
+
+def _simple_or_nan(run: FinishedRun) -> Array:
+    return np.full(len(run.checkpoints), np.nan) if run.simple_regret is None else run.simple_regret
 
 
 def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None:
@@ -347,8 +372,9 @@ def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None
             for run in store.runs():
                 head = run.problem, run.agent, run.horizon, run.seed
                 tail = repr(run.seconds / run.horizon), run.key
-                pairs = zip(run.checkpoints.tolist(), run.regret.tolist(), strict=True)
-                writer.writerows((*head, at, repr(regret), *tail) for at, regret in pairs)
+                simple = ["" if math.isnan(value) else repr(value) for value in _simple_or_nan(run).tolist()]
+                rows = zip(run.checkpoints.tolist(), map(repr, run.regret.tolist()), simple, strict=True)
+                writer.writerows((*head, *row, *tail) for row in rows)
 
 
 def _extra(name: str) -> Any:
@@ -362,7 +388,9 @@ def _insert(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
     known = "SELECT problem, agent, horizon, seed FROM runs WHERE key = ?"
     there = connection.execute(known, row[:1]).fetchone()
     if there is None:
-        connection.execute(f"INSERT INTO runs ({FIELDS}) VALUES ({', '.join('?' * len(row))})", row)
+        given = {name: value for name, value in zip(FIELDS.split(", "), row, strict=True) if value is not None}
+        places = ", ".join("?" * len(given))
+        connection.execute(f"INSERT INTO runs ({', '.join(given)}) VALUES ({places})", [*given.values()])
     elif there != row[1:5]:
         raise InputError(
             f"runs {there} and {row[1:5]} have the same key {row[0]}; put all that tells them apart into `parameters`."
@@ -429,7 +457,7 @@ def _found(connection: sqlite3.Connection, path: Path) -> _Found:
     """Check that a file is one of ours, and sound, and return what it holds besides runs."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise _foreign(path)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
     if version > VERSION:
         raise StoreError(f"{path} has format {version}, but this orbandit reads up to {VERSION}; upgrade orbandit.")
     if 0 < version < min(SCHEMAS):
@@ -451,6 +479,11 @@ def _found(connection: sqlite3.Connection, path: Path) -> _Found:
     spec, *outline, _ = rows[0]
     names = Outline.from_text(outline[0]) if any(outline) else None
     return _Found(connection, json.loads(spec), names, verdicts == ["ok"])
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 def _foreign(path: Path) -> StoreError:

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +14,7 @@ import pytest
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, MissingExtraError, OrbanditError
+from orbandit.experiments.store import Store
 from orbandit.reports.page import page
 from orbandit.reports.reporting import report
 from orbandit.reports.summary import summarise
@@ -41,6 +43,13 @@ def test_the_page_holds_every_number(written, results):
         for horizon in result.horizons:
             for agent in horizon.agents:
                 assert f"{agent.final.value:.3g}" in body
+                cells = (
+                    f"{agent.simple.final.value:.3g}",
+                    f"{agent.simple.final.low:.3g} to {agent.simple.final.high:.3g}",
+                )
+                assert "<td>{}</td><td>{}</td>".format(*cells) in body
+    assert body.count('<th scope="col">simple regret</th>') == 3 * 2
+    assert "No simple regret" not in body
     assert "0 to 3" in body  # the seeds
     assert f"orbandit {ob.__version__}" in body
     assert "(d + 1) / (d + 2) = 0.833" in body
@@ -49,7 +58,7 @@ def test_the_page_holds_every_number(written, results):
 
 def test_every_chart_is_one_that_plotly_knows(written, results):
     charts = charts_of(written.read_text(encoding="utf-8"))
-    kinds = {"linear", "log", "horizons"}
+    kinds = {"linear", "log", "simple", "horizons"}
     assert set(charts) == {f"problem-{i}-{kind}" for i in (1, 2, 3) for kind in kinds} | {
         "problem-1-scene",
         "problem-2-scene",
@@ -63,6 +72,15 @@ def test_every_chart_is_one_that_plotly_knows(written, results):
     for agent in first.longest.agents:
         np.testing.assert_allclose(curves[agent.label]["y"], agent.mean, rtol=1e-5)
         assert curves[agent.label]["line"]["dash"] == ("solid" if agent.uses_group else "dash")
+    simple = {
+        trace["name"]: trace for trace in charts["problem-2-simple"]["data"] if "line" in trace and "fill" not in trace
+    }
+    assert charts["problem-2-simple"]["layout"]["yaxis"]["title"]["text"] == "simple regret"
+    for agent in first.longest.agents:
+        kept = agent.simple.mean > 1e-9
+        assert simple[agent.label]["x"] == agent.checkpoints[kept].tolist()
+        np.testing.assert_allclose(simple[agent.label]["y"], agent.simple.mean[kept], rtol=1e-5)
+        assert simple[agent.label]["line"] == curves[agent.label]["line"]
     bands = {trace["legendgroup"] for trace in charts["problem-2-linear"]["data"] if trace.get("fill") == "toself"}
     assert bands == set(curves)
     zooming = next(agent for agent in first.longest.agents if agent.label == "Zooming")
@@ -70,6 +88,26 @@ def test_every_chart_is_one_that_plotly_knows(written, results):
     np.testing.assert_allclose(around["y"], np.concatenate([zooming.high, zooming.low[::-1]]), rtol=1e-5)
     colors = {label: curve["line"]["color"] for label, curve in curves.items()}
     assert colors["OrbitTree"] == colors["OrbitTree without group"] != colors["Zooming"]
+
+
+def test_runs_without_simple_regret_are_told(results, tmp_path):
+    with Store.open(results, write=False) as store:
+        runs, spec = list(store.runs()), store.spec
+    for name, is_old in (("all", lambda run: True), ("some", lambda run: run.agent == "Zooming" and run.seed == 1)):
+        path = tmp_path / f"{name}.db"
+        with Store.create(path, spec) as store:
+            store.add_many(replace(run, simple_regret=None) if is_old(run) else run for run in runs)
+        report(path, figures=tmp_path / name)
+        text = path.with_suffix(".html").read_text(encoding="utf-8")
+        body, charts = text.partition("<script>")[0], charts_of(text)
+        shown = {trace["legendgroup"] for trace in charts.get("problem-1-simple", {"data": []})["data"]}
+        assert shown == (set() if name == "all" else {"OrbitTree", "OrbitTree without group"})
+        told = [agent.label for agent in summarise(path).problems[0].longest.agents if agent.label not in shown]
+        assert f"No simple regret of {', '.join(told)}: some runs have none" in body
+        assert any("simple-regret" in figure.name for figure in (tmp_path / name).iterdir()) == bool(shown)
+        assert body.count('<th scope="col">simple regret</th>') == (6 if shown else 0)
+        for agent in summarise(path).problems[0].longest.agents:
+            assert (agent.simple is None) == (agent.label in told)
 
 
 def test_nothing_in_the_page_leaves_it(written):
@@ -90,6 +128,7 @@ def test_a_browser_reads_it(written, chromium):
     tab.goto(written.as_uri())
     tab.wait_for_selector("html[data-drawn=yes]")
 
+    assert tab.locator("#problem-1-simple .scatterlayer .trace path.js-line").count() >= 3
     visible = """agent => document.getElementById('problem-1-log').data
         .filter(trace => trace.legendgroup === agent).map(trace => trace.visible !== false)"""
     drawn = "() => document.querySelectorAll('#problem-1-log .scatterlayer .trace path.js-line').length"
@@ -140,8 +179,9 @@ def reported(results, tmp_path_factory):
 def test_figures_for_a_paper(reported):
     paths = list(reported[2].iterdir())
     names = {path.name for path in paths}
-    expected = {f"{name}-{part}" for name in ("disk-script", "icosahedron") for part in ("regret", "horizons", "scene")}
-    expected |= {"box-of-four-regret", "box-of-four-horizons"}
+    parts = ("regret", "simple-regret", "horizons")
+    expected = {f"{name}-{part}" for name in ("disk-script", "icosahedron", "box-of-four") for part in parts}
+    expected |= {"disk-script-scene", "icosahedron-scene"}
     assert names == {f"{name}.{kind}" for name in expected for kind in ("png", "svg")}
     for path in paths:
         start = path.read_bytes()[:8]

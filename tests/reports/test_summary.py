@@ -47,6 +47,10 @@ def test_it_is_what_the_runs_say(results):
                 mine = rows[rows.agent == agent.label].pivot_table("regret", "seed", "round").to_numpy()
                 np.testing.assert_allclose(agent.regret, mine)
                 np.testing.assert_allclose(agent.mean, mine.mean(axis=0))
+                simple = rows[rows.agent == agent.label].pivot_table("simple_regret", "seed", "round").to_numpy()
+                np.testing.assert_allclose(agent.simple.mean, simple.mean(axis=0))
+                assert agent.simple.final.value == pytest.approx(simple[:, -1].mean())
+                assert agent.simple.final.low <= agent.simple.final.value <= agent.simple.final.high
                 assert (agent.low <= agent.mean + 1e-12).all()
                 assert (agent.high >= agent.mean - 1e-12).all()
                 assert agent.seeds == (0, 1, 2, 3)

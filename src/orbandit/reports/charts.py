@@ -13,7 +13,7 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look
 from orbandit.reports.scenes import PlanarScene, Solid, SolidScene
-from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, HorizonResult, ProblemResult
+from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, Curve, HorizonResult, ProblemResult
 
 Chart: TypeAlias = dict[str, Any]
 Looks: TypeAlias = dict[str, Look]
@@ -28,9 +28,26 @@ MAX_PLAYS = 1_000
 
 def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = None, *, log: bool) -> Chart:
     """Return regret over rounds with its intervals; in logarithms, with a line that has the theory's slope."""
+    data = _curves(result, [agent.cumulative for agent in result.agents], looks, log, "regret")
+    if log and exponent is not None:
+        data.append(_reference(result, exponent))
+    return {"data": data, "layout": _layout("rounds", "regret", log)}
+
+
+def simple_chart(result: HorizonResult, looks: Looks) -> Chart:
+    """Return simple regret over rounds with its intervals, in logarithms, of the agents that have it."""
+    data = _curves(result, [agent.simple for agent in result.agents], looks, True, "simple regret")
+    return {"data": data, "layout": _layout("rounds", "simple regret", log=True)}
+
+
+def _curves(result: HorizonResult, curves: list[Curve | None], looks: Looks, log: bool, name: str) -> list[Chart]:
+    """Return a curve for each agent that has one, with its interval."""
     data: list[Chart] = []
-    least = min((float(a.mean[~a.is_nothing].min()) for a in result.agents if not a.is_nothing.all()), default=1.0)
-    for place, agent in enumerate(result.agents):
+    present = [curve for curve in curves if curve is not None and not curve.is_nothing.all()]
+    least = min((float(curve.mean[~curve.is_nothing].min()) for curve in present), default=1.0)
+    for place, (agent, curve) in enumerate(zip(result.agents, curves, strict=True)):
+        if curve is None:
+            continue
         line = {"color": looks[agent.family].color, "width": 2, "dash": "solid" if agent.uses_group else "dash"}
         common = {
             "legendgroup": agent.label,
@@ -40,20 +57,18 @@ def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = N
             "showlegend": False,
         }
         common["visible"] = place < MAX_AGENTS_COMPARED
-        kept = ~agent.is_nothing if log else np.ones(len(agent.mean), dtype=bool)
-        x, mean, low, high = (values[kept] for values in (agent.checkpoints, agent.mean, agent.low, agent.high))
+        kept = ~curve.is_nothing if log else np.ones(len(curve.mean), dtype=bool)
+        x, mean, low, high = (values[kept] for values in (agent.checkpoints, curve.mean, curve.low, curve.high))
         if np.isfinite(low).all() and len(x):
             low = np.maximum(low, 0.1 * least) if log else low
             around = {"x": numbers(np.concatenate([x, x[::-1]])), "y": numbers(np.concatenate([high, low[::-1]]))}
             fill = {"fill": "toself", "fillcolor": _see_through(looks[agent.family].color), "line": {"width": 0}}
             data.append({**common, **around, **fill, "hoverinfo": "skip"})
-        hover = "%{x:,} rounds<br>regret %{y:,.4g}"
+        hover = f"%{{x:,}} rounds<br>{name} %{{y:,.4g}}"
         data.append({**common, "x": numbers(x), "y": numbers(mean), "line": line, "hovertemplate": hover})
         if looks[agent.family].mark or len(x) < 2:
             data[-1] |= {"mode": "lines+markers", "marker": _mark(looks[agent.family], 6)}
-    if log and exponent is not None:
-        data.append(_reference(result, exponent))
-    return {"data": data, "layout": _layout("rounds", "regret", log)}
+    return data
 
 
 def horizon_chart(result: ProblemResult, looks: Looks) -> Chart:

@@ -12,7 +12,7 @@ from orbandit.errors import InputError
 from orbandit.reports.orbits import new_figure
 from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look, looks
 from orbandit.reports.scenes import PlanarScene, SolidScene, scene_of
-from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, HorizonResult, ProblemResult, Summary
+from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, Curve, HorizonResult, ProblemResult, Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +42,8 @@ def save_figures(summary: Summary, folder: str | os.PathLike[str], kinds: Sequen
     paths: list[Path] = []
     for name, result in zip(_names(summary), summary.problems, strict=True):
         drawn = {"regret": regret_figure(result.longest, look, result.exponent)}
+        if any(agent.simple is not None for agent in result.longest.agents):
+            drawn["simple-regret"] = simple_figure(result.longest, look)
         if len(result.horizons) > 1:
             drawn["horizons"] = horizon_figure(result, look)
         scene = scene_of(result.problem) if result.problem is not None else None
@@ -61,16 +63,7 @@ def regret_figure(result: HorizonResult, looks: dict[str, Look], exponent: float
     linear, log = figure.subplots(1, 2)
     for axes in (linear, log):
         for agent in result.agents[:MAX_AGENTS_COMPARED]:
-            look = looks[agent.family]
-            kept = ~agent.is_nothing if axes is log else np.ones(len(agent.mean), dtype=bool)
-            x, mean, low, high = (values[kept] for values in (agent.checkpoints, agent.mean, agent.low, agent.high))
-            style: dict[str, Any] = {"color": look.color, "linestyle": "-" if agent.uses_group else "--"}
-            if look.mark or len(x) < 2:
-                style |= {"marker": MARKS[look.mark % len(MARKS)], "markersize": 3, "markevery": 8}
-            axes.plot(x, mean, linewidth=1.4, label=agent.label, **style)
-            if np.isfinite(low).all():
-                low = np.maximum(low, 0.1 * mean) if axes is log else low
-                axes.fill_between(x, low, high, color=look.color, alpha=0.15, linewidth=0)
+            _draw_curve(axes, agent, agent.cumulative, looks[agent.family], log=axes is log)
         axes.set_xlabel("rounds")
         axes.spines[["top", "right"]].set_visible(False)
     linear.set_ylabel("regret")
@@ -83,6 +76,32 @@ def regret_figure(result: HorizonResult, looks: dict[str, Look], exponent: float
     handles, labels = log.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=7)
     return figure
+
+
+def simple_figure(result: HorizonResult, looks: dict[str, Look]) -> "Figure":
+    """Return a figure of the simple regret of the best agents over rounds, in logarithms, where it is known."""
+    figure = new_figure(width=4.6, height=4.2)
+    axes = figure.subplots()
+    for agent in result.agents[:MAX_AGENTS_COMPARED]:
+        if agent.simple is not None:
+            _draw_curve(axes, agent, agent.simple, looks[agent.family], log=True)
+    axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="simple regret")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=7)
+    return figure
+
+
+def _draw_curve(axes: Any, agent: AgentResult, curve: Curve, look: Look, *, log: bool) -> None:
+    """Draw the mean of an agent's runs with its interval."""
+    kept = ~curve.is_nothing if log else np.ones(len(curve.mean), dtype=bool)
+    x, mean, low, high = (values[kept] for values in (agent.checkpoints, curve.mean, curve.low, curve.high))
+    style: dict[str, Any] = {"color": look.color, "linestyle": "-" if agent.uses_group else "--"}
+    if look.mark or len(x) < 2:
+        style |= {"marker": MARKS[look.mark % len(MARKS)], "markersize": 3, "markevery": 8}
+    axes.plot(x, mean, linewidth=1.4, label=agent.label, **style)
+    if np.isfinite(low).all():
+        low = np.maximum(low, 0.1 * mean) if log else low
+        axes.fill_between(x, low, high, color=look.color, alpha=0.15, linewidth=0)
 
 
 def horizon_figure(result: ProblemResult, looks: dict[str, Look]) -> "Figure":

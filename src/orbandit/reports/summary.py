@@ -36,6 +36,27 @@ MAX_AGENTS_COMPARED = 12
 
 
 @dataclass(frozen=True)
+class Curve:
+    """A mean over runs at checkpoints.
+
+    Attributes
+    ----------
+    mean, low, high : (k,) arrays
+        The mean and its interval.
+    is_nothing : (k,) array of bool
+        Where the mean is nothing but rounding.
+    final : Interval
+        At the end.
+    """
+
+    mean: Array
+    low: Array
+    high: Array
+    is_nothing: npt.NDArray[np.bool_]
+    final: Interval
+
+
+@dataclass(frozen=True)
 class AgentResult:
     """The runs of an agent on a problem with one horizon.
 
@@ -57,6 +78,8 @@ class AgentResult:
         Per round, averaged over runs.
     plays : (m, dim) array
         Some of the points played, if any were kept.
+    simple : Curve or None
+        The simple regret; None if some of the runs have none.
     """
 
     label: str
@@ -71,6 +94,12 @@ class AgentResult:
     final: Interval
     seconds: float
     plays: Array
+    simple: Curve | None
+
+    @property
+    def cumulative(self) -> Curve:
+        """The mean regret and its interval."""
+        return Curve(self.mean, self.low, self.high, self.is_nothing, self.final)
 
     @property
     def is_nothing(self) -> npt.NDArray[np.bool_]:
@@ -308,6 +337,7 @@ def _agent_result(name: AgentName, runs: list[FinishedRun]) -> AgentResult:
     regret = np.array([run.regret for run in runs])
     mean, low, high = band(regret)
     plays = [run.plays for run in runs if len(run.plays)]
+    simple = [run.simple_regret for run in runs if run.simple_regret is not None]
     return AgentResult(
         label=name.label,
         family=name.family,
@@ -321,7 +351,13 @@ def _agent_result(name: AgentName, runs: list[FinishedRun]) -> AgentResult:
         final=mean_of(regret[:, -1]),
         seconds=sum(run.seconds for run in runs) / sum(run.horizon for run in runs),
         plays=np.concatenate(plays) if plays else np.empty((0, 0)),
+        simple=_simple_curve(np.array(simple)) if len(simple) == len(runs) else None,
     )
+
+
+def _simple_curve(regret: Array) -> Curve:
+    mean, low, high = band(regret)
+    return Curve(mean, low, high, mean <= ROUNDING_PER_ROUND, mean_of(regret[:, -1]))
 
 
 def _compared(a: AgentResult, b: AgentResult) -> Comparison:

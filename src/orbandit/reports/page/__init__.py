@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from orbandit._files import in_one_step
 from orbandit.errors import InputError, MissingExtraError
-from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart
+from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart, simple_chart
 from orbandit.reports.palette import looks
 from orbandit.reports.scenes import SolidScene, scene_of
 from orbandit.reports.statistics import MIN_RUNS_TO_BOOTSTRAP, RESAMPLES, Interval
@@ -44,6 +44,16 @@ class Section:
     def is_across(self) -> bool:
         """Whether exponents are fitted across horizons."""
         return any(slope.is_across for slope in self.result.slopes.values())
+
+    @property
+    def without_simple(self) -> list[str]:
+        """The agents whose simple regret is not known."""
+        return [agent.label for agent in self.result.longest.agents if agent.simple is None]
+
+    @property
+    def has_simple(self) -> bool:
+        """Whether the simple regret of any agent is known."""
+        return len(self.without_simple) < len(self.result.longest.agents)
 
 
 def write_page(summary: Summary, path: str | os.PathLike[str]) -> None:
@@ -105,6 +115,8 @@ def _sections(summary: Summary) -> tuple[list[Section], dict[str, Chart]]:
             scene = None
         charts[f"{name}-linear"] = regret_chart(result.longest, look, log=False)
         charts[f"{name}-log"] = regret_chart(result.longest, look, result.exponent, log=True)
+        if any(agent.simple is not None for agent in result.longest.agents):
+            charts[f"{name}-simple"] = simple_chart(result.longest, look)
         if len(result.horizons) > 1:
             charts[f"{name}-horizons"] = horizon_chart(result, look)
         if scene is not None:

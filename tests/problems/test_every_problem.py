@@ -40,6 +40,7 @@ def problem_of(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_agent_plays_it(name):
     problem = problem_of(name)
+    assert problem.feasible is None  # all points are allowed
     for agent in TREES if name == "WindFarm" else AGENTS:  # a fine mesh of four dimensions takes a minute
         runs = ob.simulate(agent, problem, 300, seeds=2)
         assert np.isfinite(runs.regret).all()

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -155,6 +156,8 @@ def test_rules_on_the_rim_and_at_the_distance():
         assert farm.feasible(point) == 0.0  # rounding is none
         assert farm.feasible((1 + 1e-10) * point) < 0
         assert farm.feasible((1 - 1e-10) * point) < 0
+    assert farm.feasible is farm.feasible
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(farm.feasible))([point, 2 * point]), [0.0, -130.0])
     assert farm.feasible(np.empty((0, 4))).shape == (0,)
     with pytest.raises(InputError, match="shape"):
         farm.feasible([0.0, 1.0])

@@ -56,7 +56,7 @@ class Site:
     units : int
         m, at least 2.
     radius, distance : float
-        R and d, in the same unit of length.
+        R and d, in metres.
     """
 
     units: int
@@ -72,7 +72,7 @@ class Site:
             raise self._too_small("do not fit")
 
     def margins(self, points: Array) -> Array:
-        """Return by how much each layout keeps to the rules, in units of length; allowed are those from 0 up."""
+        """Return by how much each layout keeps to the rules, in metres; allowed are those from 0 up."""
         layouts = np.ascontiguousarray(points).reshape(len(points), self.units, 2)
         distances, pairs = np.empty(len(points)), np.empty((len(points), 2), dtype=np.int64)
         nearest_pairs(layouts, distances, pairs)

@@ -150,6 +150,7 @@ class WindFarm(SearchedProblem):
         if not isinstance(spacing, str) or spacing not in SPACINGS:
             raise unknown_name("spacing", spacing, SPACINGS)
         self._site = Site(self._turbines, self._radius, 2 * DIAMETER) if spacing == "constraint" else None
+        self._feasible = None if self._site is None else partial(_margins, self._site)
         self._onset = DIAMETER if self._site is None else 0.0
         self._directions = as_count(directions, "directions")
         if noise is not None and self._directions > 1:
@@ -185,9 +186,7 @@ class WindFarm(SearchedProblem):
         turbines to the rim of the disk, from inside, and of what pairs have more than 2 D between them. What is below 0
         by less than a nanometre is rounding, and counts as 0.
         """
-        if self._site is None:
-            return None
-        return partial(_margins, self._site)
+        return self._feasible
 
     def annual_energy(self, points: npt.ArrayLike) -> Array:
         """Return the energy of each layout in a year of 365 days, in MWh, if its turbines are rated for 3.35 MW each.

@@ -37,6 +37,7 @@ SHOWN = {  # what each example must print
         "of random speeds 43% crash",
     ],
     "identical_machines.py": ["reward 0.489; all equal: 0.370", "ratio: 0.", "picture: "],
+    "instance_limit.py": ["   125      35         446.7   383.0         83.3   4.60"],
     "late_answers.py": ["after shift 2: <OrbitTree", "2400 rounds told", "recommended [0.19, 0.5, 0.8]"],
     "matrix_factorization.py": ["O(2):", "blind:", "1.00 of blind", "picture: "],
     "nevergrad_machines.py": ["exchangeable: recommends ", "blind: recommends ", "(optimum 0.489)"],

@@ -1,7 +1,8 @@
-"""The paper's bounds as functions, with their constants and conditions."""
+"""The paper's bounds as functions, with their constants and conditions, and the limit of a single instance."""
 
 from orbandit.theory.covering import CoveringBounds, covering_bounds
 from orbandit.theory.graphs import IndependentSetBounds, independent_set_bounds
+from orbandit.theory.instance import InstanceBounds, instance_bounds, instance_limit
 from orbandit.theory.lower import LowerBound, hard_delta, lower_bound
 from orbandit.theory.upper import (
     RegretBound,
@@ -15,6 +16,7 @@ from orbandit.theory.upper import (
 __all__ = [
     "CoveringBounds",
     "IndependentSetBounds",
+    "InstanceBounds",
     "LowerBound",
     "RegretBound",
     "Theorem1",
@@ -23,6 +25,8 @@ __all__ = [
     "gap_free_bound",
     "hard_delta",
     "independent_set_bounds",
+    "instance_bounds",
+    "instance_limit",
     "lower_bound",
     "paper_delta",
     "theorem1",

@@ -1,18 +1,40 @@
 """MeshRule: which mesh to play on for n rounds.
 
-There are two rules for delta:
+Rules for delta, for rewards in [0, 1] and a Lipschitz constant of 1; distances in X are `scale` = L / (high - low)
+times shorter:
 
     order       delta = (log n / (n |G|))^(1/(d+2)),                    Theorem 1
     measured    n delta^2 = K(delta) log n, K the size of the quotient net: what Theorem 1's choice balances,
                 with the net's own size in place of c delta^-d / |G|
+    safe        the regret bound of the agent is at most that of the same agent without the group
 
 The first needs a finite group, and delta < c / |G| for its premise to hold: for an infinite group it is 0, for S_20
-absurd. The second works for any group. Both are for rewards in [0, 1] and a Lipschitz constant of 1; distances in X are
-`scale` = L / (high - low) times shorter.
+absurd. The second works for any group. With either a group may lose: many points of a quotient net lie near walls, so
+that there are more than 1 / |G| of those of a plain net, and a mesh finer by the full factor has more arms than n
+rounds can use.
+
+Safe. With probability 1 - 2 K n^-3 (Hoeffding) every mean is always within sqrt(2 log n / T) of the truth, up to the
+bias of side observations. Then, for all Lipschitz f,
+
+    UniformMesh      R_n <=   n delta + sqrt(8 (K - 1) n log n) + K - 1 + 2 K / n^2
+    UniformMesh-N    R_n <= 7 n delta + sqrt(8 |C| n log n) + |C| + 2 K / n^2
+
+with C a partition of G_2delta into cliques. For the first, an arm is played again only while Delta_i is at most
+sqrt(8 log n / T_i): T_i plays after its first lose at most sqrt(8 log n T_i), all arms together at most as if they were
+played equally often (Cauchy), and the best arm loses n delta. For the second, an arm is played again only while Delta_i
+is at most 4 delta + sqrt(8 log n / O_i), and O_i is at least the number of plays in its clique; what this says of the
+arm played last holds for all arms of the clique, with 2 delta more.
+
+Without a group the rule is the paper's, delta_1 = (log n / n)^(1/(d+2)). With one it takes the least bound among
+quotient nets with delta <= delta_1, |C| measured, and the plain net for delta_1, which is a mesh for d_G too: cliques
+for the plain distance are cliques for d_G. So the bound is at most that without the group, for every space, group and
+n, and the mesh is never coarser. The exponents are Theorem 1's.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -24,7 +46,7 @@ from orbandit.agents.sizes import check_sizes
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, MeshTooLargeError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import MAX_ELEMENTS
-from orbandit.meshes import CoveringTree, Mesh, net, quotient_net
+from orbandit.meshes import CoveringTree, Mesh, OrbitGraph, net, quotient_net
 from orbandit.meshes.nets import log_least_size
 from orbandit.spaces import Space
 
@@ -33,6 +55,9 @@ MANY = 10_000
 
 CLOSE = 1.02
 """The measured delta is within this factor of the smallest."""
+
+STEP, MAX_SCANNED = 1.1, 5_000
+"""The rule "safe" tries nets with deltas in such steps, of at most so many points."""
 
 ALIKE, FEW = 64, 2**17
 """A tree of coverings has at most so many leaves for each distinct point of them, unless it has few: `load` counts on
@@ -49,13 +74,15 @@ class MeshRule:
         Where it plays.
     mesh : str or Mesh
         One of the names, or a mesh of the user's own.
-    delta : "auto", "order", "measured" or float
+    delta : "auto", "order", "measured", "safe" or float
         How fine.
     names : sequence of str
         What `mesh` may be: "quotient", "full", "tree".
     one_per_orbit : bool
         Whether two points of one orbit count as one: where a reward is for the nearest arm, there must be no two
         equally near.
+    bound : RegretShape, optional
+        The regret bound of the agent, if it has the rule "safe".
     """
 
     def __init__(
@@ -65,14 +92,16 @@ class MeshRule:
         delta: str | float,
         names: Sequence[str] = ("quotient",),
         one_per_orbit: bool = False,
+        bound: "RegretShape | None" = None,
     ) -> None:
+        self._bound = bound
         self._points, self._space, self._group = points, points.space, points.group
         self._names, self._one_per_orbit = names, one_per_orbit
         self._mesh, self._delta = self._checked_mesh(mesh), delta
         if not isinstance(delta, str):
             self._delta = as_positive(delta, "delta")
-        elif delta not in ("auto", "order", "measured"):
-            raise unknown_name("rule for delta", delta, ("auto", "order", "measured"))
+        elif delta not in (rules := ("auto", "order", "measured") + (() if bound is None else ("safe",))):
+            raise unknown_name("rule for delta", delta, rules)
         if isinstance(mesh, Mesh) and delta != "auto":
             raise InputError(
                 f"a given mesh has its own delta, but got delta={shown(delta)} too; drop it.", field="delta"
@@ -96,11 +125,13 @@ class MeshRule:
         rule = self._delta
         if rule == "auto":
             rule = "measured" if self._group is not None and self._group.order > MANY else "order"
-        if rule == "measured":
-            measured = measured_net(self._space, self._group, n, self._points.scale)
+        if rule in ("measured", "safe"):
+            place = (self._space, self._group, n, self._points.scale)
+            bound = self._bound if rule == "safe" else None
+            found = measured_net(*place) if bound is None else safe_net(*place, bound)
             if self._mesh == "quotient":
-                return self.distinct(measured)
-            delta = measured.delta
+                return self.distinct(found)
+            delta = found.delta
         elif isinstance(rule, str):
             order = 1 if self._group is None else self._group.order
             delta = order_delta(n, order, self._space.intrinsic_dim) / self._points.scale
@@ -202,6 +233,66 @@ def measured_net(space: Space, group: Group | None, n: int, scale: float) -> Mes
             fine = delta
         else:
             best, coarse = mesh, delta
+    return best
+
+
+def count_arms(mesh: Mesh) -> int:
+    """Return the number of arms but the best."""
+    return len(mesh) - 1
+
+
+def count_cliques(mesh: Mesh) -> int:
+    """Return how many cliques of G_2delta the mesh is divided into."""
+    return len(OrbitGraph(mesh, mesh.group, 2 * mesh.delta).clique_cover())
+
+
+@final
+@dataclass(frozen=True)
+class RegretShape:
+    """A regret bound b n delta + sqrt(8 m n log n) + m, with m parts of a mesh to be told apart."""
+
+    bias: int
+    count: Callable[[Mesh], int]
+
+    def terms(self, mesh: Mesh, n: int, scale: float) -> tuple[float, float]:
+        """Return the cost of the mesh, b n delta, and that of learning."""
+        parts = self.count(mesh)
+        return self.bias * n * scale * mesh.delta, math.sqrt(8 * parts * n * math.log(max(n, 2))) + parts
+
+
+ARM_BY_ARM = RegretShape(1, count_arms)
+"""The bound of UniformMesh."""
+
+CLIQUE_BY_CLIQUE = RegretShape(7, count_cliques)
+"""The bound of UniformMesh-N."""
+
+
+@lru_cache(maxsize=16)  # the seeds of an experiment ask for the same
+def safe_net(space: Space, group: Group | None, n: int, scale: float, shape: RegretShape) -> Mesh:
+    """Return the net with the least regret bound: the plain one for (log n / n)^(1/(d+2)), or one as fine of orbits.
+
+    From coarse to fine, until learning alone costs more than the best.
+    """
+    delta = order_delta(n, 1, space.intrinsic_dim) / scale
+    if group is None:
+        return net(space, delta)
+    bound = math.inf
+    try:
+        plain = net(space, delta)
+        best, bound = Mesh(plain.points, delta, space, group), sum(shape.terms(plain, n, scale))
+    except MeshTooLargeError:  # nothing to lose to: without the group there is no such agent
+        best = quotient_net(space, group, delta)
+    while log_least_size(space, group, delta) <= math.log(MAX_SCANNED):
+        try:
+            mesh = quotient_net(space, group, delta)
+        except MeshTooLargeError:
+            break
+        bias, cost = shape.terms(mesh, n, scale)
+        if cost >= bound or len(mesh) > MAX_SCANNED:
+            break
+        if bias + cost < bound:
+            best, bound = mesh, bias + cost
+        delta /= STEP
     return best
 
 

@@ -19,7 +19,7 @@ from orbandit.agents.files import Arrays
 from orbandit.agents.learners import NearestArm
 from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.mesh_arms import MeshArms
-from orbandit.agents.mesh_rule import MeshRule
+from orbandit.agents.mesh_rule import ARM_BY_ARM, MeshRule
 from orbandit.agents.points import Points
 from orbandit.agents.table import UCB
 from orbandit.groups import Group
@@ -50,10 +50,12 @@ class UniformMesh(Agent):
         The least and the largest reward.
     mesh : "quotient" or Mesh
         Representatives of a net, or points of your own.
-    delta : "auto", "order", "measured" or float
+    delta : "auto", "order", "measured", "safe" or float
         How fine: by the order of the group, (log n / (n |G|))^(1/(d+2)); from the measured size K of the net,
-        n delta^2 = K log n; "auto" is the first for groups of at most 10,000 elements, otherwise the second. A number
-        is a length in the space. The rules scale with (high - low) / lipschitz.
+        n delta^2 = K log n; "auto" is the first for groups of at most 10,000 elements, otherwise the second. "safe" has
+        the least regret bound among meshes not coarser than without the group, so that a group cannot make that bound
+        larger; without a group it is "order". Prefer it for short horizons: docs/agents.md has a table. A number is a
+        length in the space. The rules scale with (high - low) / lipschitz.
     seed : int, SeedSequence or Generator, optional
         Ties go to priorities drawn from it, once for each arm.
 
@@ -85,7 +87,7 @@ class UniformMesh(Agent):
     ) -> None:
         self._plan(horizon, reward_range)
         points = Points(space, group, lipschitz, self._span)
-        rule = MeshRule(points, mesh, delta, one_per_orbit=True)
+        rule = MeshRule(points, mesh, delta, one_per_orbit=True, bound=ARM_BY_ARM)
         self.arms = MeshArms(points, rule, UCB, NearestArm, horizon is None)
         self._start(seed)
 

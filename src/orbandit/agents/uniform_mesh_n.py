@@ -22,7 +22,7 @@ from orbandit.agents.files import Arrays
 from orbandit.agents.learners import OrbitNeighbors, orbit_neighbors
 from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.mesh_arms import MeshArms
-from orbandit.agents.mesh_rule import MeshRule
+from orbandit.agents.mesh_rule import CLIQUE_BY_CLIQUE, MeshRule
 from orbandit.agents.points import Points
 from orbandit.agents.table import UCB
 from orbandit.groups import Group
@@ -42,7 +42,7 @@ class UniformMeshN(Agent):
     Parameters
     ----------
     space, group, horizon, lipschitz, reward_range, delta, seed
-        As for `UniformMesh`.
+        As for `UniformMesh`; "safe" is by the regret bound of this agent, and for mesh="quotient".
     mesh : "quotient", "full", "tree" or Mesh
         Representatives; the paper's own unfolded net; the leaves of the tree of coverings of Appendix F, whose search
         for N(x, 2 delta) is approximate and widens the reported bounds; or points of your own.
@@ -78,7 +78,7 @@ class UniformMeshN(Agent):
     ) -> None:
         self._plan(horizon, reward_range)
         points = Points(space, group, lipschitz, self._span)
-        rule = MeshRule(points, mesh, delta, names=("quotient", "full", "tree"))
+        rule = MeshRule(points, mesh, delta, names=("quotient", "full", "tree"), bound=CLIQUE_BY_CLIQUE)
         self.arms = MeshArms(points, rule, UCB, partial(orbit_neighbors, rule), horizon is None)
         self._start(seed)
 

@@ -11,6 +11,7 @@ from orbandit.theory.upper import (
     gap_free_bound,
     paper_delta,
     theorem1,
+    worst_case_bound,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "lower_bound",
     "paper_delta",
     "theorem1",
+    "worst_case_bound",
 ]

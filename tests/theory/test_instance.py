@@ -194,6 +194,22 @@ def test_the_divergence_of_clipped_gaussian_rewards(deviation):
     assert small == pytest.approx(large, rel=1e-3)
 
 
+def test_the_divergence_at_extremes():
+    tiny = P.Bernoulli().divergence(np.array([5e-324, 1e-310, 1e-12, 1 - 1e-16]), np.full(4, 0.5))
+    assert tiny == pytest.approx([math.log(2)] * 4)
+    means = np.array([1e-300, 1e-12, 0.01, 0.5, 0.99, 1 - 1e-12])
+    p, q = (values.ravel() for values in np.meshgrid(means, means))
+    for deviation in (1e-3, 0.01, 0.1, 1.0, 30.0):
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            kl = P.ClippedGaussian(deviation).divergence(p, q)
+        assert (kl >= -1e-9).all()
+        assert (kl[p == q] == 0).all()
+    # With much noise, rewards are at the ends nearly always.
+    inner = (p > 0.001) & (p < 0.999) & (q > 0.001) & (q < 0.999)
+    coarse = P.ClippedGaussian(3000.0).divergence(p[inner], q[inner])
+    assert coarse == pytest.approx(P.Bernoulli().divergence(p[inner], q[inner]), rel=1e-2, abs=1e-12)
+
+
 def test_gaussian_rewards_far_from_the_ends():
     places, means, s = [0.0, 0.2, 0.5, 0.9], [0.45, 0.5, 0.4, 0.55], 0.02
     noise = P.ClippedGaussian(s)

@@ -72,9 +72,9 @@ class Bernoulli(ScaledNoise):
         """Return p log(p / q) + (1 - p) log((1 - p) / (1 - q)) for means p and others q."""
         from scipy.special import xlog1py
 
-        step = others - means  # which keeps what is left of small ones
-        with np.errstate(divide="ignore", invalid="ignore"):  # at 0 and 1
-            answer = -xlog1py(means, step / means) - xlog1py(1 - means, -step / (1 - means))
+        step, rest = others - means, 1 - means  # by steps, of which nothing is lost where they are small
+        with np.errstate(divide="ignore", invalid="ignore"):  # infinite for others 0 and 1
+            answer = -xlog1py(means, step / np.maximum(means, 1e-300)) - xlog1py(rest, -step / np.maximum(rest, 1e-300))
         return np.where(step == 0, 0.0, answer)
 
 
@@ -157,12 +157,12 @@ class ClippedGaussian(ScaledNoise):
         p, q = (np.clip((values - self._low) / width, 0.0, 1.0) for values in (means, others))
         a, b = (self._center(np.where((r > 0) & (r < 1), r, 0.5)) for r in (p, q))
         u, v, step = -a / s, (1 - a) / s, (b - a) / s
-        inside = ndtr(v) - ndtr(u)
+        inside = np.where(u > 0, ndtr(-u) - ndtr(-v), ndtr(v) - ndtr(u))  # the difference of the smaller two
         at_ends = ndtr(u) * (log_ndtr(u) - log_ndtr(-b / s)) + ndtr(-v) * (log_ndtr(-v) - log_ndtr((b - 1) / s))
         answer = at_ends + inside * step**2 / 2 - step * (_density(u) - _density(v))
         # Rounding leaves nothing of this for small steps: there it is half the Fisher information times their square.
-        information = _density(u) ** 2 / ndtr(u) + _density(v) ** 2 / ndtr(-v)
-        information += inside - v * _density(v) + u * _density(u)
+        hazards = np.exp(-(u**2) - log_ndtr(u)) + np.exp(-(v**2) - log_ndtr(-v))
+        information = hazards / (2 * np.pi) + inside - v * _density(v) + u * _density(u)
         answer = np.where(np.abs(step) < SMALL_STEP, information * ((q - p) / s / inside) ** 2 / 2, answer)
         answer = np.where(p == 0, -log_ndtr(-b / s), np.where(p == 1, -log_ndtr((b - 1) / s), answer))
         answer = np.where((q == 0) | (q == 1), np.inf, answer)  # rewards at an end are always there

@@ -279,3 +279,9 @@ def test_what_is_refused():
         T.instance_limit(problem, mesh_of([0.1, 0.9], flip))
     with pytest.raises(InputError, match="larger `lipschitz`"):  # not between bad arms
         T.instance_limit(problem_with([0.1, 0.5, 0.9], [0.1, 0.2, 0.9], 1.0), mesh_of([0.1, 0.2, 0.9]))
+
+
+def test_a_problem_without_a_constant_is_refused():
+    farm = ob.problems.WindFarm(2, spacing="constraint", noise=ob.problems.Bernoulli())
+    with pytest.raises(InputError, match="problems with a Lipschitz constant"):
+        ob.theory.instance_limit(farm, ob.meshes.Mesh(farm.space.sample(5, 0), 1.0, farm.space))

@@ -47,6 +47,7 @@ from orbandit.groups import Group, Trivial
 from orbandit.meshes import Mesh
 from orbandit.problems import Noise, Problem
 from orbandit.problems.base import ROUNDING
+from orbandit.theory.upper import slope_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -180,7 +181,7 @@ class _Arms:
         order = np.argsort(-means, kind="stable")
         lesser = order[means[order] < best - slack]
         group = mesh.group or Trivial(mesh.dim)
-        arms = cls(mesh.points[lesser], means[lesser], best, problem.lipschitz, slack, group, noise)
+        arms = cls(mesh.points[lesser], means[lesser], best, slope_of(problem), slack, group, noise)
         if not len(lesser) or best > high - slack:
             return None
         arms._check_slope(np.asarray(group.distance(mesh.points[order[:1]], arms.points)), means[order[:1]], arms.means)

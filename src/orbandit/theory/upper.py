@@ -221,7 +221,7 @@ def theorem1(problem: Problem, horizon: int) -> Theorem1:
     group = problem.group or Trivial(problem.space.dim)
     delta = paper_delta(n, group.order, d)
     width = float(np.ptp(problem.reward_range))
-    mesh = quotient_net(problem.space, group, delta * width / _slope(problem))
+    mesh = quotient_net(problem.space, group, delta * width / slope_of(problem))
     bound = gap_free_bound(problem, mesh, n)
     cover = bound.cliques / (width * 64 * math.log(n) / delta)
     shape = (math.log(n) / group.order) ** (1 / (d + 2)) * n ** ((d + 1) / (d + 2))
@@ -239,17 +239,17 @@ def _checked(problem: Problem, mesh: Mesh, horizon: int) -> tuple[Array, float, 
     space = problem.space
     if mesh.dim != space.dim or not np.all(space.contains(mesh.points, tol=space.tolerance)):
         raise InputError(f"`mesh` must have points of {shown(space)}, but {shown(mesh)} has others.")
-    slope, width = _slope(problem), float(np.ptp(problem.reward_range))
+    slope, width = slope_of(problem), float(np.ptp(problem.reward_range))
     gaps = np.maximum(problem.optimum - np.asarray(problem.mean(mesh.points)), 0.0) / width
     cliques = OrbitGraph(mesh, problem.group, 2 * mesh.delta).clique_cover()
     return gaps, mesh.delta * slope / width, width, n, cliques
 
 
-def _slope(problem: Problem) -> float:
+def slope_of(problem: Problem) -> float:
     """Return the Lipschitz constant of a problem; one without is refused."""
     if problem.lipschitz is None:
         raise InputError(
-            f"the paper's bounds are for problems with a Lipschitz constant, but {shown(problem)} has none; take "
+            f"bounds on the regret are for problems with a Lipschitz constant, but {shown(problem)} has none; take "
             "another problem.",
             field="problem",
             value=problem,

@@ -394,3 +394,33 @@ def test_arms_by_index_are_held_to_their_range(arm, counted):
         lambda space, group, **told: Scripted(0, 1, np.int64(2), 3), Machines(), 4, seeds=1, checkpoints=[4]
     )
     np.testing.assert_allclose(fine.regret, [[1.2]])
+
+
+# --- problems with a rule for what is feasible ---
+
+FARM = ob.problems.WindFarm(3, spacing="constraint")
+
+
+@pytest.mark.parametrize("agent", [ob.agents.OrbitGP, ob.agents.OrbitTree])
+def test_a_problems_rule_is_kept(agent):
+    runs = ob.simulate(agent, FARM, horizon=20, seeds=2, n_plays=20)
+    assert (FARM.feasible(runs.plays.reshape(-1, 6)) >= 0).all()
+    assert (runs.regret >= -1e-9).all()
+    assert (runs.simple_regret >= -1e-9).all()
+
+
+def test_a_rule_of_the_callers_goes_before_the_problems():
+    shown = []
+
+    def strict(points):
+        shown.append(len(points))
+        return FARM.feasible(points) - 20.0
+
+    runs = ob.simulate(ob.agents.OrbitTree, FARM, horizon=10, seeds=1, n_plays=10, feasible=strict)
+    assert shown
+    assert (FARM.feasible(runs.plays.reshape(-1, 6)) >= 20.0).all()
+
+
+def test_agents_that_take_no_rule_are_refused_by_name():
+    with pytest.raises(InputError, match="OrbitGP or OrbitTree, but HOO does not"):
+        ob.simulate(ob.agents.HOO, FARM, horizon=20, seeds=1, lipschitz=1.0)

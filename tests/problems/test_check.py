@@ -227,3 +227,23 @@ def test_masked_means_of_a_class_of_one_s_own_are_refused():
 
     with pytest.raises(InputError, match="`mean` must have no masked entries"):
         Masked(ob.spaces.Box(0, 1, dim=1), None, 1.0, ob.problems.Bernoulli()).mean([[0.5]])
+
+
+def test_a_function_has_the_rule_that_it_was_given():
+    space, swap = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
+
+    def mean(points):
+        return 1 - np.abs(points - 0.5).mean(axis=1)
+
+    def apart(points):
+        return np.abs(points[:, 0] - points[:, 1]) - 0.5
+
+    problem = ob.problems.Function(mean, space, swap, optimizer=[0.25, 0.75], lipschitz=1.0, feasible=apart)
+    assert problem.feasible([[0.1, 0.9], [0.5, 0.5]]).round(9).tolist() == [0.3, -0.5]
+    assert problem.feasible([0.1, 0.9]).round(9).item() == 0.3
+    assert ob.problems.check(problem)
+    assert ob.problems.Function(mean, space, swap, optimizer=[0.5, 0.5], lipschitz=1.0).feasible is None
+    runs = ob.simulate(ob.agents.OrbitTree, problem, horizon=50, seeds=1, n_plays=50)
+    assert (apart(runs.plays[0]) >= 0).all()
+    with pytest.raises(InputError, match=r"`optimizer` must be feasible, but `feasible` says no at \[0.5, 0.5\]"):
+        ob.problems.Function(mean, space, swap, optimizer=[0.5, 0.5], lipschitz=1.0, feasible=apart)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
 from orbandit.agents import Agent
-from orbandit.agents.maker import Maker, check_call, learns_slopes
+from orbandit.agents.maker import Maker, check_call, check_takes, learns_slopes
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 from orbandit.experiments.compiled import Simulable, Simulation
 from orbandit.problems import Bernoulli, Problem
@@ -99,7 +99,8 @@ def simulate(
         `ob.agents`, a `functools.partial` of one, or a callable that returns any object with `ask` and `tell`, and with
         `recommend` if its simple regret is wanted, which returns a point and changes nothing. All but
         the horizon and the seed are the problem's, None for what it does not have: a problem of arms has no space, and
-        some have no Lipschitz constant, which `OrbitTree`, `OrbitGP` and callables of your own may do without.
+        some have no Lipschitz constant, which `OrbitTree`, `OrbitGP` and callables of your own may do without. A
+        problem with a rule for what is feasible passes it on as `feasible`, and agents that do not take it are refused.
     problem : Problem
         What is played.
     horizon : int
@@ -196,7 +197,7 @@ def evenly_spaced(horizon: int, many: int) -> npt.NDArray[np.int64]:
 def _maker(
     agent: Maker, problem: Problem, use_group: bool, horizon: int, options: dict[str, Any]
 ) -> Callable[[np.random.SeedSequence], Any]:
-    """Return what makes the agent of each run from its seed."""
+    """Return what makes the agent of each run from its seed; a problem's rule goes to agents that take one."""
     if not callable(agent):
         check_call(agent)
     base: partial[Any] = agent if isinstance(agent, partial) else partial(agent)
@@ -210,6 +211,10 @@ def _maker(
     told = {"horizon": horizon, "reward_range": getattr(problem, "reward_range", None)}
     if "lipschitz" not in settings:
         told["lipschitz"] = getattr(problem, "lipschitz", None)  # which may take a search to find
+    rule = getattr(problem, "feasible", None)
+    if rule is not None and settings.get("feasible") is None:
+        check_takes(base.func, "feasible")
+        told["feasible"] = rule
     call = partial(base.func, *base.args)
     check_call(call, *places, **{"seed": None, **told, **settings})
     if "lipschitz" in told and told["lipschitz"] is None and _needs_slope(base.func):

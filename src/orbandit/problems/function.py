@@ -6,12 +6,13 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_finite, as_point, frozen, shown
+from orbandit._checks import Array, as_finite, as_point, as_points, frozen, shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.problems.base import Problem
+from orbandit.problems.base import Feasible, Problem
 from orbandit.problems.noise import BERNOULLI, Noise
 from orbandit.spaces import Space
+from orbandit.spaces.feasible_set import FeasibleSet
 
 
 @final
@@ -32,6 +33,9 @@ class Function(Problem):
         The Lipschitz constant of the mean; None if it has none, or it is not known.
     noise : Noise
         How rewards are drawn; its `reward_range` holds all means.
+    feasible : callable, optional
+        Which points are allowed, if not all: takes points (m, dim), and returns margins (m,), allowed from 0 up, or
+        bools. It is invariant under the group, and agents that take it play allowed points only.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class Function(Problem):
         optimizer: npt.ArrayLike,
         lipschitz: float | None,
         noise: Noise = BERNOULLI,
+        feasible: Callable[[Array], npt.ArrayLike] | None = None,
     ) -> None:
         if not callable(function):
             raise InputTypeError(
@@ -71,6 +76,13 @@ class Function(Problem):
                 value=optimizer,
             )
         self.mean(np.array([self._optimizer, self._optimizer]))  # refuses a function of single points
+        self._region = FeasibleSet(space, feasible)
+        if not self._region.holds(self._optimizer[None])[0]:
+            raise InputError(
+                f"`optimizer` must be feasible, but `feasible` says no at {shown(self._optimizer)}.",
+                field="optimizer",
+                value=optimizer,
+            )
 
     def __repr__(self) -> str:
         name: Any = getattr(self._function, "__name__", repr(self._function))
@@ -80,6 +92,16 @@ class Function(Problem):
     def optimizer(self) -> Array:
         """The point given."""
         return self._optimizer
+
+    @property
+    def feasible(self) -> Feasible | None:
+        """The margins of points, if a rule was given; 1 and -1 for one that says yes and no."""
+        return None if self._region.is_whole else self._margins
+
+    def _margins(self, points: npt.ArrayLike) -> Array:
+        batch, single = as_points(points, self.space.dim)
+        margins = self._region.margins(batch)
+        return np.asarray(margins[0] if single else margins)
 
     def _mean(self, points: Array) -> Array:
         return as_finite(self._function(points.copy()), "the mean")

@@ -1,6 +1,7 @@
 """Product: several spaces side by side; m turbines on a disk are a product of m disks."""
 
 import math
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -90,7 +91,15 @@ class Product(Space):
         parts = zip(self._parts, self._slices, strict=True)
         return Product(*(scaled[id(part), units[own].tobytes()] for part, own in parts))
 
+    @cached_property
+    def _copied(self) -> Space | None:
+        """The space that all parts are copies of, if they are: then they are asked all at once."""
+        first = self._parts[0]
+        return first if all(part is first for part in self._parts) else None
+
     def _excess(self, points: Array) -> Array:
+        if (one := self._copied) is not None:
+            return np.asarray(one._excess(points.reshape(-1, one.dim)).reshape(len(points), -1).max(axis=1))
         excesses = [part._excess(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
         return np.asarray(np.max(excesses, axis=0))
 
@@ -98,9 +107,8 @@ class Product(Space):
         return np.hstack([part._sample(size, rng) for part in self._parts])
 
     def _project(self, points: Array) -> Array:
-        first = self._parts[0]
-        if all(part is first for part in self._parts):  # copies of one space, all at once
-            return first._project(points.reshape(-1, first.dim)).reshape(points.shape)
+        if (one := self._copied) is not None:
+            return one._project(points.reshape(-1, one.dim)).reshape(points.shape)
         return np.hstack([part._project(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)])
 
     def _support(self, directions: Array) -> Array:

@@ -1,0 +1,304 @@
+"""The layouts of IEA Wind Task 37: annual energy as a black box, without gradients, beside published results.
+
+Run as `python benchmarks/iea37.py`, or on a part: `--turbines 16 --kinds exact --rivals group plain --budget 1000
+--seeds 2 --jobs 2`. It needs the extra `bench`. Every run that has ended is added to benchmarks/iea37_results.jsonl,
+and what is there is not run again. At the end, and with `--table` without measuring anything, the tables are printed
+and docs/images/iea37.png is drawn.
+
+    group, plain                 `ob.maximize` by OrbitGP with the exchanges of turbines and without, and the rules as
+                                 `feasible`
+    tree-group, tree-plain       the same by OrbitTree
+    random                       random layouts
+    cmaes, tpe, turbo            CMA-ES from a random start, Optuna's TPE, TuRBO-1
+
+All have the same repair, that of `FeasibleSet`: layouts that break a rule are brought back along its margins, those of
+rivals on the way from the best layout so far, and told as they were proposed. `exact` measures the energy of a year;
+`noisy` that of four winds drawn from the rose, scaled to the year. Judged is the true energy: of the best layout
+measured if measurements are exact, else of the one recommended, by the luckiest measurement for rivals.
+One run of the largest budget is read off at the others. Seeds are 0, 1, ...
+"""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.patches import Circle
+from results import read_lines
+
+import orbandit as ob
+from orbandit._checks import Array
+from orbandit.reports.orbits import new_figure
+from orbandit.reports.palette import COLORS, INK
+from orbandit.spaces.feasible_set import FeasibleSet
+
+ROOT = Path(__file__).parents[1]
+RESULTS, PICTURE = Path(__file__).with_name("iea37_results.jsonl"), ROOT / "docs" / "images" / "iea37.png"
+BUDGETS, SEEDS = (300, 1_000, 5_000), 5
+RADII = {16: 1_300.0, 36: 2_000.0, 64: 3_000.0}
+KINDS = {"exact": 16, "noisy": 4}
+"""Winds of a measurement."""
+AGENTS = {"group": "OrbitGP", "plain": "OrbitGP", "tree-group": "OrbitTree", "tree-plain": "OrbitTree"}
+RIVALS = (*AGENTS, "random", "cmaes", "tpe", "turbo")
+PUBLISHED: dict[str, dict[int, int]] = {
+    "particle swarm (300 x 20 evaluations)": {16: 388_758, 36: 776_000, 64: 1_364_943},
+    "genetic algorithm (25 x 500)": {16: 392_588},
+    "full pseudo-gradient": {16: 402_319, 36: 828_746, 64: 1_455_076},
+    "PSQP": {16: 409_689, 36: 849_370, 64: 1_506_388},
+    "SNOPT with wake expansion": {16: 418_924, 36: 863_676, 64: 1_513_311},
+}
+"""MWh of published layouts that keep the rules."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One search: MWh after each of some numbers of evaluations, the last layout, and the core's seconds."""
+
+    turbines: int
+    kind: str
+    rival: str
+    seed: int
+    budget: int
+    checkpoints: list[int]
+    energy: list[float]
+    layout: list[float]
+    seconds: float
+
+    @property
+    def case(self) -> tuple[int, str, str, int]:
+        """What was run, for whatever budget."""
+        return self.turbines, self.kind, self.rival, self.seed
+
+    def at(self, budget: int) -> float:
+        """Return the energy after so many evaluations; NaN beyond the run's."""
+        return self.energy[self.checkpoints.index(budget)] if budget in self.checkpoints else float("nan")
+
+
+class Case(NamedTuple):
+    """What is to be run."""
+
+    turbines: int
+    kind: str
+    rival: str
+    seed: int
+    budget: int
+
+
+def main() -> None:
+    """Run what is missing, and print and draw what there is."""
+    parser = argparse.ArgumentParser(description="Layouts of IEA Wind Task 37.")
+    parser.add_argument("--turbines", nargs="+", type=int, choices=list(RADII), default=[16, 36], metavar="M")
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS), metavar="KIND")
+    parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=list(RIVALS), metavar="NAME")
+    parser.add_argument("--budget", type=int, choices=BUDGETS, default=BUDGETS[-1], metavar="N")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many, from 0 on")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="file of runs")
+    parser.add_argument("--picture", type=Path, default=PICTURE)
+    parser.add_argument("--table", action="store_true", help="measure nothing")
+    chosen = parser.parse_args()
+    runs: dict[tuple[int, str, str, int], Run] = {}
+    for run in read_lines(Run, chosen.out):
+        if run.case not in runs or run.budget >= runs[run.case].budget:
+            runs[run.case] = run
+    if not chosen.table:
+        cases = [
+            Case(turbines, kind, rival, seed, chosen.budget)
+            for seed in range(chosen.seeds)
+            for turbines in chosen.turbines
+            for kind in chosen.kinds
+            for rival in chosen.rivals
+        ]
+        missing = [case for case in cases if case[:4] not in runs or runs[case[:4]].budget < case.budget]
+        for run in measured(missing, chosen.jobs, chosen.out):
+            runs[run.case] = run
+    for turbines in chosen.turbines:
+        for kind in chosen.kinds:
+            table([run for run in runs.values() if (run.turbines, run.kind) == (turbines, kind)], turbines, kind)
+    draw(list(runs.values()), chosen.picture)
+    print(f"picture: {chosen.picture}")
+
+
+# --- runs ---
+
+
+def measured(cases: Sequence[Case], jobs: int, path: Path) -> Iterator[Run]:
+    """Yield runs as they end, each when it is in the file."""
+    if not cases:
+        return
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read by new processes
+    is_cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+    pool = ProcessPoolExecutor(min(jobs, len(cases)), mp_context=get_context("spawn"))
+    try:
+        with path.open("a") as file:
+            file.write("\n" * is_cut)
+            for done, future in enumerate(as_completed([pool.submit(run_of, case) for case in cases]), 1):
+                run = future.result()
+                file.write(json.dumps(asdict(run)) + "\n")
+                file.flush()
+                what = f"{run.turbines} turbines, {run.kind}, {run.rival}, seed {run.seed}"
+                print(f"{done} of {len(cases)}: {what}, {run.energy[-1]:,.0f} MWh in {run.seconds:.0f} s", flush=True)
+                yield run
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@cache
+def farm_of(turbines: int, directions: int = 1) -> ob.problems.WindFarm:
+    """Return the case of so many turbines, with rewards of so many winds."""
+    radius = RADII[turbines]
+    return ob.problems.WindFarm(turbines, radius=radius, rose="iea37", spacing="constraint", directions=directions)
+
+
+@cache
+def region_of(turbines: int) -> FeasibleSet:
+    """Return what is feasible of it."""
+    farm = farm_of(turbines)
+    return FeasibleSet(farm.space, farm.feasible, ob.groups.BlockPermutation(turbines, 2).unit_coordinates)
+
+
+class Log:
+    """What was measured, and the true energy of what is best so far, at some numbers of evaluations."""
+
+    def __init__(self, case: Case) -> None:
+        self._farm, self._is_exact = farm_of(case.turbines), case.kind == "exact"
+        self._winds = farm_of(case.turbines, directions=KINDS[case.kind])
+        self._rng = np.random.default_rng([case.seed, 1])
+        spaced = np.geomspace(10, case.budget, 40).round().astype(int).tolist()
+        self.checkpoints = sorted({*spaced, *(budget for budget in BUDGETS if budget <= case.budget)})
+        self.energy: list[float] = []
+        self.best: tuple[float, Array] | None = None
+        self._done = 0
+
+    def measure(self, layout: Array) -> float:
+        """Return the energy of a year, or what some winds of it promise."""
+        if self._farm.feasible is None or np.asarray(self._farm.feasible(layout)) < 0:
+            raise ValueError(f"a layout that breaks the rules: {layout.tolist()}")
+        energy, share = float(self._farm.annual_energy(layout)), float(self._farm.mean(layout))
+        value = energy if self._is_exact else energy / share * float(self._winds.sample(layout, self._rng))
+        if self.best is None or value > self.best[0]:
+            self.best = value, layout.copy()
+        self._done += 1
+        return value
+
+    def read(self, recommend: Callable[[], Array]) -> None:
+        """Note the true energy of what is best, if this is a checkpoint."""
+        if self._done in self.checkpoints:
+            layout = self.best[1] if self._is_exact and self.best else recommend()
+            self.energy.append(float(self._farm.annual_energy(layout)))
+
+
+def run_of(case: Case) -> Run:
+    """Run one search."""
+    log, start = Log(case), time.process_time()
+    layout = searched(case, log) if case.rival in AGENTS else driven(case, log)
+    if case.kind == "exact" and log.best is not None:
+        layout = log.best[1]
+    spent = time.process_time() - start
+    return Run(*case, log.checkpoints, log.energy, layout.tolist(), round(spent, 1))
+
+
+def searched(case: Case, log: Log) -> Array:
+    """Search by `maximize`."""
+    farm = farm_of(case.turbines)
+    kind: Any = getattr(ob.agents, AGENTS[case.rival])
+    best = ob.maximize(
+        log.measure,
+        farm.space,
+        None if case.rival.endswith("plain") else farm.group,
+        budget=case.budget,
+        agent=partial(kind, goal="best") if kind is ob.agents.OrbitGP else kind,
+        feasible=farm.feasible,
+        callback=lambda state: log.read(state.recommend),
+        seed=case.seed,
+        progress=False,
+    )
+    return best.point
+
+
+def driven(case: Case, log: Log) -> Array:
+    """Search by a rival that asks for any layout of the space; what breaks a rule is repaired."""
+    from units_rivals import SEARCHES
+
+    farm, region = farm_of(case.turbines), region_of(case.turbines)
+    search = SEARCHES[case.rival](farm, case.seed)  # type: ignore[arg-type]
+    anchor = region.sample(1, np.random.default_rng(case.seed))
+    for _ in range(case.budget):
+        asked = search.ask()
+        layout = region.brought(np.asarray(asked)[None], anchor if log.best is None else log.best[1][None])[0]
+        search.tell(asked, log.measure(layout))
+        log.read(lambda: log.best[1] if log.best else anchor[0])
+    return log.best[1] if log.best else np.asarray(anchor[0])
+
+
+# --- what they say ---
+
+
+def table(runs: Sequence[Run], turbines: int, kind: str) -> None:
+    """Print the energy at each budget, over seeds."""
+    print(f"\n{turbines} turbines, {kind}: MWh, mean over seeds with its standard error, and the best seed")
+    print("| search | " + " | ".join(f"{budget:,}" for budget in BUDGETS) + " |")
+    print("| --- " * (1 + len(BUDGETS)) + "|")
+    for rival in RIVALS:
+        own = [run for run in runs if run.rival == rival]
+        cells = [_cell(np.array([run.at(budget) for run in own])) for budget in BUDGETS]
+        if any(cells):
+            print(f"| {rival} | " + " | ".join(cells) + " |")
+    for name, known in PUBLISHED.items():
+        if turbines in known:
+            print(f"| published: {name} | {known[turbines]:,} |")
+
+
+def _cell(values: Array) -> str:
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return ""
+    error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):,.0f}" if len(values) > 1 else ""
+    return f"{values.mean():,.0f}{error}, best {values.max():,.0f} (n = {len(values)})"
+
+
+def draw(runs: Sequence[Run], path: Path) -> None:
+    """Draw energy over exact evaluations, and the best layouts with the group and without."""
+    exact = [run for run in runs if run.kind == "exact"]
+    sizes = sorted({run.turbines for run in exact})
+    if not sizes:
+        return
+    figure = new_figure(width=4.6 * (len(sizes) + 2), height=4.2)
+    *curves, ours, plain = figure.subplots(1, len(sizes) + 2)
+    for place, turbines in zip(curves, sizes, strict=True):
+        for number, rival in enumerate(RIVALS):
+            own = [run for run in exact if (run.turbines, run.rival) == (turbines, rival)]
+            longest = [run for run in own if run.budget == max(each.budget for each in own)]
+            if longest:
+                mean = np.mean([run.energy for run in longest], axis=0) / 1e3
+                style = "--" if rival.endswith("plain") else "-"
+                place.plot(longest[0].checkpoints, mean, style, color=COLORS[number % len(COLORS)], label=rival)
+        for name, known in PUBLISHED.items():
+            if turbines in known:
+                place.axhline(known[turbines] / 1e3, color=INK, linewidth=0.5)
+                place.text(10, known[turbines] / 1e3, name, fontsize=6, va="bottom")
+        place.set(xscale="log", xlabel="evaluations", ylabel="GWh in a year", title=f"{turbines} turbines")
+        place.legend(fontsize=7, loc="lower right")
+    for place, rival, title in ((ours, "group", "with the symmetry"), (plain, "plain", "without")):
+        own = [run for run in exact if (run.turbines, run.rival) == (sizes[0], rival)]
+        if own:
+            best = max(own, key=lambda run: run.energy[-1])
+            radius, turn = RADII[best.turbines], np.linspace(0, 2 * np.pi, 200)
+            place.plot(radius * np.cos(turn), radius * np.sin(turn), color=INK, linewidth=0.8)
+            for x, y in np.array(best.layout).reshape(-1, 2):
+                place.add_patch(Circle((x, y), 130.0, color=COLORS[0], alpha=0.35, linewidth=0))
+                place.plot(x, y, ".", color=INK)
+            place.set(aspect="equal", xlabel="m", title=f"{title}: {best.energy[-1]:,.0f} MWh")
+    figure.savefig(path, dpi=110)
+
+
+if __name__ == "__main__":
+    main()

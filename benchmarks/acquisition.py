@@ -31,7 +31,7 @@ from units_problems import BUILDERS, Units, units
 import orbandit as ob
 from groups import report
 from orbandit._checks import Array
-from orbandit.agents.gaussian.acquisition import LADDER, ascend, best_bound
+from orbandit.agents.gaussian.acquisition import LADDER, Ground, ascend, best_bound
 from orbandit.agents.gaussian.model import Model
 from orbandit.spaces.feasible_set import FeasibleSet
 
@@ -124,7 +124,7 @@ def attained(agent: ob.agents.OrbitGP, unit: int, beta: float) -> Attained:
     """Search for the largest bound of an agent, with units of so many coordinates."""
     model, space = agent._model, agent._space
     searches: list[Callable[[], Array]] = [
-        lambda: best_bound(model, FeasibleSet(space), agent._group, beta, np.random.default_rng(0)),
+        lambda: best_bound(model, Ground(FeasibleSet(space), agent._group), beta, np.random.default_rng(0)),
         lambda: highest(model, space, unit, beta, 0),
         lambda: highest(model, space, unit, beta, 1),
     ]

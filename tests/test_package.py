@@ -50,6 +50,7 @@ SHOWN = {  # what each example must print
         "<Runs of OrbitTree",
     ],
     "points_in_space.py": ["has order inf", "same representatives: True", "four points, with the group: 1.6"],
+    "site_layout.py": ["   60 evaluations, seed 0, with the symmetry ", "picture: "],
     "tune_a_simulator.py": ["out of licences; 699 measurements kept", "average of all 1500 measurements"],
     "with_and_without.py": ["knowing D5: <Runs of UniformMesh: 8 seeds", "ratio: 0.6"],
     "wind_farm.py": ["best layout 0.9873", "ratio: 0.", "pictures: "],

@@ -28,14 +28,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Self, final
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, final, get_args
 
 import numpy as np
 
-from orbandit._checks import Array, as_positive, shown
+from orbandit._checks import Array, as_positive, shown, unknown_name
 from orbandit._rows import Rows
 from orbandit.agents.maker import TOLD, Maker, check_call, check_takes, learns_slopes
-from orbandit.agents.suited import CROSSOVER, suited
+from orbandit.agents.suited import BEST_GP, CROSSOVER, suited
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
@@ -44,6 +44,8 @@ from orbandit.history import History
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import FeasibleSet, Rule
 
+Symmetry: TypeAlias = Literal["exact", "approximate"]
+"""Whether a group is sure."""
 MIN_MEASURED = 16
 """Measurements made before the range of gains is guessed."""
 ROOM = 0.25
@@ -137,6 +139,8 @@ class Driver:
         From so many measurements on `OrbitTree` is taken, as in `suited`.
     feasible : callable, optional
         The rule that points to measure keep, as in `maximize`; the agent must take one.
+    symmetry : "exact" or "approximate"
+        Whether the group is sure, as in `maximize`; if not, the agent must take that.
     """
 
     def __init__(
@@ -151,13 +155,16 @@ class Driver:
         seed: int,
         crossover: int = CROSSOVER,
         feasible: Rule | None = None,
+        symmetry: Symmetry = "exact",
     ) -> None:
-        check_maker(maker, feasible)
+        check_maker(maker, feasible, symmetry)
         if isinstance(maker, partial):  # whose settings go before those of the search
             own = dict(maker.keywords)
             group, horizon, seed = own.pop("group", group), own.get("horizon", horizon), own.get("seed", seed)
             lipschitz = own.get("lipschitz") if lipschitz is None else lipschitz
             maker = partial(maker.func, *maker.args, **own)
+        if maker is None and symmetry != "exact":
+            maker = BEST_GP  # at any number of measurements: no other agent may doubt a group
         check_fit(space, group)
         self._space, self._group, self._sign, self._horizon, self._seed = space, group, sign, horizon, seed
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
@@ -165,7 +172,7 @@ class Driver:
         self._maker = maker or suited(self._suited_for, space, group, crossover)
         is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
         self._units = Units(space, group) if is_scaled else Units.same(space, group)
-        self._region = FeasibleSet(space, feasible)
+        self._region, self._symmetry = FeasibleSet(space, feasible), symmetry
         self._outcomes: list[Outcome] = []
         self._were_pending: list[bool] = []
         self._places = Rows(np.empty((0, space.dim)))  # of all outcomes, as the agent knows them
@@ -177,6 +184,8 @@ class Driver:
         self._spacing: float | None = None
         self._agent: Any = None
         self._known = -1  # how many outcomes the agent knows; below 0, it starts again
+        if feasible is not None:
+            self._update()  # which refuses a rule that is none, before anything is measured
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -359,9 +368,8 @@ class Driver:
     @property
     def _extras(self) -> dict[str, Any]:
         """What agents are told where it matters only."""
-        if self._region.is_whole:
-            return {}
-        return {"feasible": partial(_margins, self._region, self._units)}
+        rule = {} if self._region.is_whole else {"feasible": partial(_margins, self._region, self._units)}
+        return rule if self._symmetry == "exact" else rule | {"symmetry": self._symmetry}
 
     def _tell(self, agent: Any, given: Range | None, known: int | None = None) -> None:
         """Tell an agent all outcomes but those it knows, a new one all; without a range, that they are under way."""
@@ -426,23 +434,27 @@ class Driver:
         return np.asarray(group.distance(own, other))
 
 
-def check_maker(maker: Maker | None, feasible: Callable[..., Any] | None = None) -> None:
-    """Refuse what cannot make the agents of a search, or agents that do not take its rule."""
+def check_maker(maker: Maker | None, feasible: Callable[..., Any] | None = None, symmetry: Symmetry = "exact") -> None:
+    """Refuse what cannot make the agents of a search, or agents that do not take its rule or a doubt of its group."""
     if feasible is not None and not callable(feasible):
         raise InputTypeError(f"`feasible` must be a function, but got {shown(feasible)}.")
+    if not isinstance(symmetry, str) or symmetry not in get_args(Symmetry):
+        raise unknown_name("symmetry", symmetry, get_args(Symmetry))
     if maker is None:
         return
     own = dict(maker.keywords) if isinstance(maker, partial) else {}
-    for name in ("space", "reward_range", *["feasible"] * (feasible is not None)):
+    extras = [
+        name for name, is_told in (("feasible", feasible is not None), ("symmetry", symmetry != "exact")) if is_told
+    ]
+    for name in ("space", "reward_range", *extras):
         if name in own:
             raise InputError(f"`{name}` is the search's, but `agent` has one of its own; leave it out of the partial.")
     own.pop("group", None)  # which goes before that of the search
-    told = dict.fromkeys(TOLD)
-    if feasible is not None and callable(maker):
-        check_takes(maker, "feasible")
-        told["feasible"] = None
+    for name in extras:
+        if callable(maker):
+            check_takes(maker, name)
     made = partial(maker.func, *maker.args, **own) if isinstance(maker, partial) else maker
-    check_call(made, None, None, **told)
+    check_call(made, None, None, **dict.fromkeys((*TOLD, *extras)))
 
 
 def _margins(region: FeasibleSet, units: Units, places: Array) -> Array:

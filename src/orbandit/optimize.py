@@ -18,7 +18,7 @@ import numpy as np
 from orbandit._checks import Array, as_count, as_finite, as_points, as_stream, described, shown, unknown_name
 from orbandit.agents.base import Seed
 from orbandit.agents.maker import Maker
-from orbandit.driver import Driver, Outcome
+from orbandit.driver import Driver, Outcome, Symmetry
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
 from orbandit.history import History as History
@@ -88,6 +88,7 @@ def maximize(
     agent: Maker | None = None,
     history: History | None = None,
     feasible: Rule | None = None,
+    symmetry: Symmetry = "exact",
     failures: Failures = "raise",
     executor: Executor | None = None,
     workers: int | None = None,
@@ -125,6 +126,10 @@ def maximize(
         feasible from 0 up, such as a distance less what it must be. It is known, cheap, and invariant under the group.
         Margins help to find and to follow narrow sets. Points of `history` may break it. For `OrbitGP` and `OrbitTree`,
         and agents of one's own that take it.
+    symmetry : {"exact", "approximate"}
+        Whether the group is sure. If it is approximate, measurements say how far it can be trusted, and the best image
+        is recommended, not only the best orbit; `feasible` need not be invariant then. For `OrbitGP`, and agents of
+        one's own that take it.
     failures : {"raise", "avoid"}
         What to do where `measure` raises or returns no finite number: end with a `MeasurementError`, or go on, with the
         point in `history.failed` and its surroundings avoided, in the orbit metric, the less the more was measured well
@@ -178,6 +183,7 @@ def maximize(
         agent=agent,
         history=history,
         feasible=feasible,
+        symmetry=symmetry,
         failures=failures,
         executor=executor,
         workers=workers,
@@ -197,6 +203,7 @@ def minimize(
     agent: Maker | None = None,
     history: History | None = None,
     feasible: Rule | None = None,
+    symmetry: Symmetry = "exact",
     failures: Failures = "raise",
     executor: Executor | None = None,
     workers: int | None = None,
@@ -225,6 +232,7 @@ def minimize(
         agent=agent,
         history=history,
         feasible=feasible,
+        symmetry=symmetry,
         failures=failures,
         executor=executor,
         workers=workers,
@@ -245,6 +253,7 @@ def _optimize(
     agent: Maker | None,
     history: History | None,
     feasible: Rule | None,
+    symmetry: Symmetry,
     failures: Failures,
     executor: Executor | None,
     workers: int | None,
@@ -267,6 +276,7 @@ def _optimize(
         lipschitz=lipschitz,
         seed=int(as_stream(seed).integers(2**63)),
         feasible=feasible,
+        symmetry=symmetry,
     )
     driver.learn(before, at_once=True)
     bench = bench_of(measure, executor, workers)

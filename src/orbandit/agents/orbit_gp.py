@@ -21,18 +21,19 @@ from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, unknown_na
 from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import (
+    Ground,
     best_bound,
     best_draw,
     best_look,
     design_size,
     deviations,
-    folded,
     settled,
     spread_out,
 )
+from orbandit.agents.gaussian.blended import Blended
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothesis
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
-from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, quotient_kernel
+from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, plain_kernel, quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.warp import NO_WARP, warped_about
 from orbandit.agents.points import AnyPoint, Points, point_of
@@ -64,6 +65,9 @@ STRENGTHS, WARPED = (1.0,), 10
 """Of warps that are tried besides none where the best is the goal, from so many distinct points on."""
 ALIGNED = 20
 """From so many distinct points on the plain kernel in aligned coordinates is tried, too, where the best is the goal."""
+PRIOR_RATIO, RATIO_DOUBT = 0.02, 2.0
+"""Median of the prior of the remainder's variance over that of the invariant part, where the symmetry may be wrong, and
+the deviation of its logarithm."""
 DEFAULT_FAMILY = {"regret": "matern32", "best": "matern52"}
 """Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
@@ -106,6 +110,11 @@ class OrbitGP(Agent):
         Which points may be asked for and recommended: takes (m, dim) points, and returns (m,) bools, or margins that
         are feasible from 0 up, which help to find and to follow narrow sets. It is known, cheap, and invariant under
         the group. What is told may break it. A file does not hold it: `load(path, feasible=...)`.
+    symmetry : "exact" or "approximate"
+        Whether the group is sure. If it is approximate, the mean is an invariant part plus a remainder without the
+        symmetry, whose share of the variance is learnt, and a model without the group is chosen where that is
+        likelier. Points are then not folded: images are told apart, and the best image is recommended, not only the
+        best orbit. `feasible` need not be invariant.
 
     Notes
     -----
@@ -148,6 +157,7 @@ class OrbitGP(Agent):
         beta: float | None = None,
         candidates: int = 512,
         feasible: Rule | None = None,
+        symmetry: Literal["exact", "approximate"] = "exact",
         seed: Seed = None,
     ) -> None:
         self._plan(horizon, reward_range)
@@ -155,28 +165,47 @@ class OrbitGP(Agent):
             raise unknown_name("acquisition", acquisition, ["ucb", "thompson"])
         if not isinstance(goal, str) or goal not in ("regret", "best"):
             raise unknown_name("goal", goal, ["regret", "best"])
-        self._points = Points(space, group, lipschitz, self._span, self._is_scaled is not False, feasible)
+        if not isinstance(symmetry, str) or symmetry not in ("exact", "approximate"):
+            raise unknown_name("symmetry", symmetry, ["exact", "approximate"])
+        is_exact = symmetry == "exact" or group is None
+        self._points = Points(space, group, lipschitz, self._span, self._is_scaled is not False, feasible, is_exact)
         self.arms = AnyPoint(self._points)
-        self._space, self._group, self._region = self._points.units.space, self._points.units.group, self._points.region
+        self._space, self._group = self._points.units.space, self._points.units.group
+        self._ground = Ground(self._points.region, self._group, is_exact)
         self._is_for_best, self._acquisition = goal == "best", acquisition
         self._family = kernel or DEFAULT_FAMILY[goal]
         self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
-        self._kernel = quotient_kernel(self._space, self._group, self._family)
+        self._kernel = self._blended(quotient_kernel(self._space, self._group, self._family))
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
         self._candidates = as_count(candidates, "candidates", minimum=8, maximum=100_000)
         self._prior = self._prior_of_lengths()
         self._start(seed)
 
+    def _blended(self, kernel: QuotientKernel) -> QuotientKernel:
+        """Return an invariant kernel as it is, or with a remainder if the symmetry may be wrong."""
+        if self._group is None or self._ground.is_exact:
+            return kernel
+        return Blended(kernel, plain_kernel(self._space, self._group, self._family))
+
     def _prior_of_lengths(self) -> Prior:
-        """Return the prior of the length scales, and of a reach."""
-        widths, doubt = self._kernel.widths, LENGTH_DOUBT
+        """Return the prior of the length scales, of a reach, and of the remainder's share."""
+        kernel = quotient_kernel(self._space, self._group, self._family)
+        widths, doubt = kernel.widths, LENGTH_DOUBT
         lengths = RELATIVE_LENGTH * widths
         if not self._points.is_learning:
             _, first = np.unique(scale_classes(self._points.units.generators), return_index=True)
             hinted = HINTED_LENGTH / self._points.scale / self._points.units.sizes[first]
             lengths, doubt = np.clip(hinted, 0.02 * widths, 2 * widths), HINTED_DOUBT
-        return Prior(np.append(lengths, PRIOR_REACH) if self._kernel.has_reach else lengths, doubt)
+        scales = np.append(lengths, PRIOR_REACH) if kernel.has_reach else lengths
+        return self._prior_with(scales, lengths, doubt)
+
+    def _prior_with(self, scales: Array, lengths: Array, doubt: float) -> Prior:
+        """Return the prior of the scales of a kernel, and of those of a remainder if there is one."""
+        if self._group is None or self._ground.is_exact:
+            return Prior(scales, doubt)
+        doubts = np.append(np.full(len(scales) + len(lengths), doubt), RATIO_DOUBT)
+        return Prior(np.concatenate([scales, lengths, [PRIOR_RATIO]]), doubts)
 
     @property
     def lipschitz(self) -> float:
@@ -189,6 +218,7 @@ class OrbitGP(Agent):
         dim, none = self._space.dim, np.empty(0)
         self._start_at = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
         self._reference: Array | None = None
+        self._knows_group = True
         unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
         self._model = self._made(Hypothesis(self._kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
@@ -204,24 +234,24 @@ class OrbitGP(Agent):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
         if self._is_for_best and self._acquisition == "ucb" and self._beta is None and not self._is_binary:
-            return np.array(best_look(model, self._region, self._group, rng)) + 0.0
+            return np.array(best_look(model, self._ground, rng)) + 0.0
         beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
-        return np.array(best(model, self._region, self._group, beta, rng)) + 0.0
+        return np.array(best(model, self._ground, beta, rng)) + 0.0
 
     def _designed(self, number: int) -> Array:
         """Return a point of the initial design: uniform on the space as a user would sample it, then folded."""
-        if self._region.is_whole:
+        if self._ground.region.is_whole:
             (point,) = self._space.sample(1, np.random.default_rng([self._salt, DESIGN_STREAM, number]))
         else:
             point = self._feasible_design[number]
-        return np.array(folded(point[None], self._region, self._group)[0]) + 0.0
+        return np.array(self._ground.folded(point[None])[0]) + 0.0
 
     @cached_property
     def _feasible_design(self) -> Array:
         """The whole initial design: feasible points may be hard to find, so that they are sought together."""
         most = design_size(self._space, MAX_COUNT, self._is_for_best)
-        return self._region.sample(most, np.random.default_rng([self._salt, DESIGN_STREAM]))
+        return self._ground.region.sample(most, np.random.default_rng([self._salt, DESIGN_STREAM]))
 
     def _believed(self) -> Model:
         """Return the model of a kriging believer: pending points are told at their posterior mean."""
@@ -272,7 +302,7 @@ class OrbitGP(Agent):
         """Return the point with the largest posterior mean, less half a deviation, near the best with rewards."""
         if not self._model.size:
             return self.arms.units.leave(self._proposal(self._model))
-        return self.arms.units.leave(settled(self._model, self._region, self._group) + 0.0)
+        return self.arms.units.leave(settled(self._model, self._ground) + 0.0)
 
     def _estimate(self, point: Any) -> Any:
         if not self._model.size:
@@ -318,11 +348,26 @@ class OrbitGP(Agent):
         if self._is_for_best and not self._is_binary and len(rows) >= ALIGNED and self._can_align:
             reference = model.rewards.points[int(model.means.argmax())].copy()
             aligned = self._aligned_to(reference)
-            plain = Prior(RELATIVE_LENGTH * aligned.widths, LENGTH_DOUBT)
-            other = hypothesis(aligned, rewards, best.warp, plain, [], [aligned.widths], noise)
+            lengths = RELATIVE_LENGTH * aligned.widths
+            plain = self._prior_with(lengths, lengths, LENGTH_DOUBT)
+            fresh_start = plain.lengths if isinstance(aligned, Blended) else aligned.widths
+            other = hypothesis(aligned, rewards, best.warp, plain, [], [fresh_start], noise)
             if other.loss < best.loss:
                 best, self._reference = other, reference
+        if not self._ground.is_exact:
+            best = self._doubted(best, rewards, noise)
         self._model = self._made(best, model.rewards, model.expected)
+
+    def _doubted(self, best: Hypothesis, rewards: Rewards, noise: Array | None) -> Hypothesis:
+        """Return a model that does not know the group at all, if that is likelier."""
+        plain = quotient_kernel(self._space, None, self._family)
+        prior = Prior(RELATIVE_LENGTH * plain.widths, LENGTH_DOUBT)
+        other = hypothesis(plain, rewards, best.warp, prior, [], [prior.lengths], noise)
+        self._knows_group = best.loss <= other.loss
+        if self._knows_group:
+            return best
+        self._reference = None
+        return other
 
     @property
     def _can_align(self) -> bool:
@@ -331,7 +376,7 @@ class OrbitGP(Agent):
 
     def _aligned_to(self, reference: Array) -> QuotientKernel:
         group = Trivial(self._space.dim) if self._group is None else self._group
-        return aligned_kernel(self._space, group, self._family, reference)
+        return self._blended(aligned_kernel(self._space, group, self._family, reference))
 
     def _thin(self) -> None:
         """Merge points, since there are too many."""
@@ -357,11 +402,13 @@ class OrbitGP(Agent):
     def _pool(self, kernel: QuotientKernel) -> Candidates:
         """Return candidates, others after each fit."""
         rng = np.random.default_rng([self._salt, self._fits])
-        points = spread_out(self._region, self._group, self._candidates, rng)
+        points = spread_out(self._ground, self._candidates, rng)
         return Candidates(points, kernel.features(points))
 
     def _state(self) -> State:
         state = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
+        if not self._ground.is_exact:
+            state["knows_group"] = self._knows_group
         reference = np.empty((0, self._space.dim)) if self._reference is None else self._reference[None]
         start = np.array([self._start_at.signal, self._start_at.noise, *self._start_at.lengths])
         return state, {**self._model.arrays(), "reference": reference, "start": start}
@@ -375,7 +422,10 @@ class OrbitGP(Agent):
         self._fantasy = None
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
+        self._knows_group = bool(state.get("knows_group", True))
         kernel = self._kernel if self._reference is None else self._aligned_to(self._reference)
+        if not self._knows_group:
+            kernel = quotient_kernel(self._space, None, self._family)
         self._model = Model.restore(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
         self._start_at = self._loaded_start(arrays)
 

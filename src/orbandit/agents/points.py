@@ -38,7 +38,9 @@ class Points:
     is_scaled : bool
         Whether coordinates are divided by the width of the space, each class that the group mixes by its own.
     feasible : callable, optional
-        The rule that points asked for and recommended keep, in the caller's units; it must be invariant.
+        The rule that points asked for and recommended keep, in the caller's units.
+    is_exact : bool
+        Whether the rule must be invariant under the group.
 
     Attributes
     ----------
@@ -58,6 +60,7 @@ class Points:
         span: float,
         is_scaled: bool = False,
         feasible: Rule | None = None,
+        is_exact: bool = True,
     ) -> None:
         check_sizes(space, group)
         check_fit(space, group)
@@ -74,16 +77,16 @@ class Points:
                 value=lipschitz,
             )
 
-        self.region = self._region(feasible)
+        self.region = self._region(feasible, is_exact)
 
-    def _region(self, rule: Rule | None) -> FeasibleSet:
+    def _region(self, rule: Rule | None, is_exact: bool) -> FeasibleSet:
         """Return what is feasible, in the agent's units, after a check in the caller's."""
         units = self.units
         if rule is None:
             return FeasibleSet(units.space)
         coordinates = None if self.group is None else self.group.unit_coordinates
         given = FeasibleSet(self.space, rule, coordinates)
-        if self.group is not None:
+        if self.group is not None and is_exact:
             check_invariant(given, self.group)
         return FeasibleSet(units.space, lambda points: given.margins(units.leave(points)), coordinates)
 

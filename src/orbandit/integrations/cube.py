@@ -15,7 +15,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.maker import Maker
-from orbandit.driver import Driver
+from orbandit.driver import Driver, Symmetry
 from orbandit.groups import Group
 from orbandit.spaces import Box
 from orbandit.spaces.feasible_set import Rule
@@ -55,10 +55,21 @@ def cube_driver(
     horizon: int | None,
     seed: int,
     sign: float,
+    symmetry: Symmetry = "exact",
 ) -> Driver:
     """Return a driver of trials in the unit cube."""
     space = Box(0.0, 1.0, dim=dim)
-    return Driver(space, group, maker, sign=sign, horizon=horizon, seed=seed, crossover=PATIENCE, feasible=feasible)
+    return Driver(
+        space,
+        group,
+        maker,
+        sign=sign,
+        horizon=horizon,
+        seed=seed,
+        crossover=PATIENCE,
+        feasible=feasible,
+        symmetry=symmetry,
+    )
 
 
 def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.random.Generator) -> Array:

@@ -37,8 +37,10 @@ RAISES, PLACES = 100, 16
 CHAINS, ATTEMPTS, APART = 32, 4, 4
 """Most chains of the Gibbs sampler at once, how many places a unit is offered, and how many states of a chain are taken
 while each unit moves once."""
-NEWTON_STEPS, HALVINGS = 8, 12
-"""Most steps of a way back, and halvings of a segment."""
+NEWTON_STEPS = 8
+"""Most steps of a way back."""
+PARTS, LEVELS = 16, 3
+"""A segment is cut into so many parts, and the part next to the last feasible cut again, so many times in all."""
 INNER = 1e-9
 """Points are kept off the border of the space by this part of their distance from its middle, so that rounding does not
 break a rule that repeats the space's own."""
@@ -179,13 +181,15 @@ class FeasibleSet:
             return np.asarray((self.margins(moved.reshape(-1, dim)).reshape(-1, dim) - margins[:, None]) / step)
 
     def _way_back(self, points: Array, origins: Array) -> Array:
-        """Return feasible points on the segments from feasible ones, as far out as halving finds."""
-        near, far = np.zeros(len(points)), np.ones(len(points))
-        for _ in range(HALVINGS):
-            half = (near + far) / 2
-            good = self.holds(origins + half[:, None] * (points - origins))
-            near, far = np.where(good, half, near), np.where(good, far, half)
-        return np.asarray(np.where(near[:, None] > 0, origins + near[:, None] * (points - origins), origins))
+        """Return feasible points on the segments from feasible ones, as far out as is found, finer and finer."""
+        near, ways = np.zeros(len(points)), points - origins
+        for level in range(1, LEVELS + 1):
+            shares = near[:, None] + np.arange(PARTS + 1) / PARTS**level
+            places = origins[:, None] + shares[..., None] * ways[:, None]
+            good = self.margins(places.reshape(-1, self.space.dim)).reshape(shares.shape) >= 0
+            good[:, 0] = True  # where the segment begins, or what was found before
+            near = shares[np.arange(len(points)), PARTS - good[:, ::-1].argmax(axis=1)]
+        return np.asarray(np.where(near[:, None] > 0, origins + near[:, None] * ways, origins))
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Return so many feasible points, at random; see the module for their law."""

@@ -12,6 +12,7 @@ from orbandit.agents.gaussian.acquisition import (
     LADDER,
     QUIET_BETA,
     USUAL_BETA,
+    Ground,
     ascend,
     best_bound,
     best_draw,
@@ -31,7 +32,7 @@ from orbandit.spaces.feasible_set import FeasibleSet
 def model_on(space, group=None, size=12, seed=0, noise=0.01):
     rng = np.random.default_rng(seed)
     kernel = quotient_kernel(space, group, "matern32")
-    pool = spread_out(FeasibleSet(space), group, 64, rng)
+    pool = spread_out(Ground(FeasibleSet(space), group), 64, rng)
     points = space.sample(size, rng)
     rewards = Rewards(points, kernel.features(points), np.ones(size), rng.random(size), np.zeros(size))
     parameters = Parameters(0.1, 0.3 * kernel.unit, noise)
@@ -52,8 +53,8 @@ def test_looks_for_the_best_stay_near_until_there_is_nothing_to_gain():
     space = ob.spaces.Box(0.0, 1.0, dim=3)
     for noise, steps in ((1e-6, 1), (1.0, 2), (10.0, 3)):
         model = model_on(space, noise=noise)
-        look, rng = best_look(model, FeasibleSet(space), None, np.random.default_rng(1)), np.random.default_rng(1)
-        looks = [best_bound(model, FeasibleSet(space), None, beta, rng) for beta in LADDER[:steps]]
+        look, rng = best_look(model, Ground(FeasibleSet(space)), np.random.default_rng(1)), np.random.default_rng(1)
+        looks = [best_bound(model, Ground(FeasibleSet(space)), beta, rng) for beta in LADDER[:steps]]
         np.testing.assert_array_equal(look, looks[-1])
         means, variances = model.at(model.features(np.array(looks)))
         gains = means + LADDER[:steps] * np.sqrt(variances) - model.means.max()
@@ -65,7 +66,7 @@ def test_looks_for_the_best_stay_near_until_there_is_nothing_to_gain():
 def test_what_is_recommended_is_in_the_space_and_as_good_as_any_point_observed(name):
     space = SPACES[name]()
     model = model_on(space)
-    point = settled(model, FeasibleSet(space), None)
+    point = settled(model, Ground(FeasibleSet(space)))
     assert space.contains(point, tol=space.tolerance)
     mean, variance = model.at(model.features(point[None]))
     top = int(model.means.argmax())
@@ -76,18 +77,18 @@ def test_what_is_recommended_is_in_the_space_and_as_good_as_any_point_observed(n
 def test_choices_lie_in_every_space_and_beat_the_candidates(name):
     space = SPACES[name]()
     model, rng = model_on(space), np.random.default_rng(1)
-    point = best_bound(model, FeasibleSet(space), None, 2.0, rng)
+    point = best_bound(model, Ground(FeasibleSet(space)), 2.0, rng)
     assert space.contains(point, tol=space.tolerance)
     mean, variance = model.at(model.features(point[None]))
     best = (model.pool_means + 2 * np.sqrt(model.pool_variances)).max()
     assert mean[0] + 2 * np.sqrt(variance[0]) >= best - 0.01 * 2 * np.sqrt(variance[0])
-    assert space.contains(best_draw(model, FeasibleSet(space), None, 2.0, rng), tol=space.tolerance)
+    assert space.contains(best_draw(model, Ground(FeasibleSet(space)), 2.0, rng), tol=space.tolerance)
 
 
 @pytest.mark.parametrize("name", SPACES)
 def test_candidates_fill_every_space(name):
     space = SPACES[name]()
-    points = spread_out(FeasibleSet(space), None, 256, np.random.default_rng(0))
+    points = spread_out(Ground(FeasibleSet(space)), 256, np.random.default_rng(0))
     assert points.shape == (256, space.dim)
     assert np.asarray(space.contains(points, tol=space.tolerance)).all()
     far = space.sample(200, 1)
@@ -96,12 +97,12 @@ def test_candidates_fill_every_space(name):
     assert gaps.mean() < 1.2 * usual.mean()
     middle = np.mean(space.bounds, axis=0)
     assert np.linalg.norm(points - middle, axis=1).min() > 0
-    assert not np.array_equal(points, spread_out(FeasibleSet(space), None, 256, np.random.default_rng(1)))
+    assert not np.array_equal(points, spread_out(Ground(FeasibleSet(space)), 256, np.random.default_rng(1)))
 
 
 def test_candidates_are_folded():
     group = ob.groups.Symmetric(3)
-    points = spread_out(FeasibleSet(ob.spaces.Box(0.0, 1.0, dim=3)), group, 50, np.random.default_rng(0))
+    points = spread_out(Ground(FeasibleSet(ob.spaces.Box(0.0, 1.0, dim=3)), group), 50, np.random.default_rng(0))
     np.testing.assert_array_equal(points, group.fold(points))
 
 

@@ -54,6 +54,8 @@ LEAST_GAIN = 1e-4
 """An ascent ends when its steps gain less than this part of the largest beta sqrt(v) of a point observed."""
 REPLAY_MARGIN = 0.005
 """A point is played again if its bound is below the largest by less than this part of beta sqrt(v)."""
+IMAGES = 8
+"""Random images of each of the best points that are looked at where the group may be wrong."""
 DRAWN_CANDIDATES = 192
 """Candidates at which a random function is drawn."""
 
@@ -73,12 +75,35 @@ def design_size(space: Space, horizon: int, is_for_best: bool) -> int:
     return min((1 + is_for_best) * (space.intrinsic_dim + 1), horizon // DESIGN_SHARE)
 
 
-def spread_out(region: FeasibleSet, group: Group | None, size: int, rng: np.random.Generator) -> Array:
+class Ground(NamedTuple):
+    """Where choices are made: what is feasible, the group, and whether it is sure, so that images are one point."""
+
+    region: FeasibleSet
+    group: Group | None = None
+    is_exact: bool = True
+
+    def folded(self, points: Array) -> Array:
+        """Return the folds of feasible points, but the points themselves where rounding breaks a rule."""
+        if self.group is None or not self.is_exact:
+            return points
+        folds = self.group.fold(points)
+        return folds if self.region.is_whole else np.where(self.region.holds(folds)[:, None], folds, points)
+
+    def images(self, points: Array, rng: np.random.Generator) -> Array:
+        """Return some feasible images of points, if they are to be told apart."""
+        if self.group is None or self.is_exact:
+            return points[:0]
+        elements = self.group.random(IMAGES, rng)
+        images = np.concatenate([self.region.space.project(self.group.act(elements, point)) for point in points])
+        return np.asarray(images[self.region.holds(images)])
+
+
+def spread_out(ground: Ground, size: int, rng: np.random.Generator) -> Array:
     """Return a space-filling design, folded: a Kronecker sequence, shifted at random.
 
     Points of the box around the space that lie outside it, or break a rule, are left out, and replaced by random ones.
     """
-    space = region.space
+    region, space = ground.region, ground.region.space
     low, high = space.bounds
     golden = _golden(space.dim)
     steps = golden ** -np.arange(1.0, space.dim + 1)
@@ -90,15 +115,7 @@ def spread_out(region: FeasibleSet, group: Group | None, size: int, rng: np.rand
     if not region.is_whole:
         inside = points[region.holds(points)]
         points = np.concatenate([inside, region.sample(size - len(inside), rng)])
-    return folded(points, region, group)
-
-
-def folded(points: Array, region: FeasibleSet, group: Group | None) -> Array:
-    """Return the folds of feasible points, but the points themselves where rounding breaks a rule."""
-    if group is None:
-        return points
-    folds = group.fold(points)
-    return folds if region.is_whole else np.where(region.holds(folds)[:, None], folds, points)
+    return ground.folded(points)
 
 
 def bounds_of_rows(model: Model, region: FeasibleSet, beta: float) -> Array:
@@ -115,8 +132,12 @@ class Scouts(NamedTuple):
     variances: Array
 
 
-def scouts_of(model: Model, region: FeasibleSet, group: Group | None, beta: float, rng: np.random.Generator) -> Scouts:
-    """Return random steps from the best points and candidates, and moves of units if a group exchanges them."""
+def scouts_of(model: Model, ground: Ground, beta: float, rng: np.random.Generator) -> Scouts:
+    """Return random steps from the best points and candidates, and moves of units if a group exchanges them.
+
+    Where the group is not sure, images of the best points, too.
+    """
+    region, group = ground.region, ground.group
     first = np.argpartition(-(model.pool_means + beta * np.sqrt(model.pool_variances)), 1)[:2]
     best = [int(bounds_of_rows(model, region, weight).argmax()) for weight in (beta, 0.0)]
     leaders = model.rewards.points[best] if region.holds(model.rewards.points[best]).all() else model.pool.points[first]
@@ -126,31 +147,33 @@ def scouts_of(model: Model, region: FeasibleSet, group: Group | None, beta: floa
     else:
         each = NEARBY_STEPS // 2
         moves = unit_moves(leaders, region, group.unit_coordinates, model.pool.points, model.shortest, each, rng)
-        points = np.concatenate([steps_from(around, region, model.shortest, each, rng), moves])
+        steps = steps_from(around, region, model.shortest, each, rng)
+        points = np.concatenate([steps, moves, ground.images(leaders, rng)])
     return Scouts(points, *model.at(model.features(points)))
 
 
-def best_look(model: Model, region: FeasibleSet, group: Group | None, rng: np.random.Generator) -> Array:
+def best_look(model: Model, ground: Ground, rng: np.random.Generator) -> Array:
     """Return what to evaluate for simple regret: exploit what is known to be good, explore where that is exhausted."""
     if not model.size:
-        return best_bound(model, region, group, LADDER[0], rng)
-    scouts = scouts_of(model, region, group, LADDER[0], rng)
-    look = best_bound(model, region, group, LADDER[0], rng, scouts)
-    told, best = model.posterior.means, float(bounds_of_rows(model, region, 0.0).max())
+        return best_bound(model, ground, LADDER[0], rng)
+    scouts = scouts_of(model, ground, LADDER[0], rng)
+    look = best_bound(model, ground, LADDER[0], rng, scouts)
+    told, best = model.posterior.means, float(bounds_of_rows(model, ground.region, 0.0).max())
     enough = GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * float(told.max() - np.median(told))
     for beta, farther in pairwise(LADDER):
         mean, variance = model.at(model.features(look[None]))
         if mean[0] + beta * math.sqrt(variance[0]) - best >= max(enough):
             break
-        look = best_bound(model, region, group, farther, rng, scouts)
+        look = best_bound(model, ground, farther, rng, scouts)
     return look
 
 
-def settled(model: Model, region: FeasibleSet, group: Group | None) -> Array:
+def settled(model: Model, ground: Ground) -> Array:
     """Return the point to recommend: with the largest mean less CAUTION deviations, near the best points observed.
 
     If none of these is feasible, it is near the best candidates.
     """
+    region = ground.region
     means = bounds_of_rows(model, region, 0.0)
     if means.max() > -np.inf:
         order = np.argsort(-means, kind="stable")[:ASCENTS]
@@ -158,9 +181,10 @@ def settled(model: Model, region: FeasibleSet, group: Group | None) -> Array:
     else:
         cautious = model.pool_means - CAUTION * np.sqrt(model.pool_variances)
         starts = model.pool.points[np.argsort(-cautious, kind="stable")[:ASCENTS]]
+    starts = np.concatenate([starts, ground.images(starts[:1], np.random.default_rng(0))])
     tops, heights = ascend(_bounds(model, -CAUTION), region, starts, model.shortest / 16, SETTLING_STEPS, 0.0)
     top = int(heights.argmax())
-    return np.asarray(folded(tops[top : top + 1], region, group)[0])
+    return np.asarray(ground.folded(tops[top : top + 1])[0])
 
 
 def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]:
@@ -176,8 +200,7 @@ def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]
 
 def best_bound(
     model: Model,
-    region: FeasibleSet,
-    group: Group | None,
+    ground: Ground,
     beta: float,
     rng: np.random.Generator,
     scouts: Scouts | None = None,
@@ -186,8 +209,9 @@ def best_bound(
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
     if not model.size:
         return np.asarray(model.pool.points[int(pool.argmax())])
+    region = ground.region
     rows = bounds_of_rows(model, region, beta)
-    scouts = scouts_of(model, region, group, beta, rng) if scouts is None else scouts
+    scouts = scouts_of(model, ground, beta, rng) if scouts is None else scouts
     first = model.pool.points[np.argpartition(-pool, 1)[:2]]
     best = np.argpartition(-(scouts.means + beta * np.sqrt(scouts.variances)), ASCENTS - 2)[: ASCENTS - 2]
     starts = np.concatenate([first, scouts.points[best]])
@@ -197,12 +221,13 @@ def best_bound(
     mean, variance = model.at(model.features(tops[top : top + 1]))
     if rows[row] >= mean[0] + beta * math.sqrt(variance[0]) * (1 - REPLAY_MARGIN):
         return np.asarray(model.rewards.points[row])
-    return np.asarray(folded(tops[top : top + 1], region, group)[0])
+    return np.asarray(ground.folded(tops[top : top + 1])[0])
 
 
-def best_draw(model: Model, region: FeasibleSet, group: Group | None, beta: float, rng: np.random.Generator) -> Array:
+def best_draw(model: Model, ground: Ground, beta: float, rng: np.random.Generator) -> Array:
     """Return where a random function is largest: at candidates with the best bounds, and at steps from the best."""
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
+    region = ground.region
     rows = bounds_of_rows(model, region, beta)
     points = np.concatenate([model.pool.points, model.rewards.points])
     bounds = np.concatenate([pool, rows])
@@ -210,7 +235,7 @@ def best_draw(model: Model, region: FeasibleSet, group: Group | None, beta: floa
     chosen = points[order[bounds[order] > -np.inf]]
     if model.size:
         near = steps_from(chosen[:4], region, model.shortest, 2 * NEARBY_STEPS, rng)
-        chosen = np.concatenate([chosen, folded(near, region, group)])
+        chosen = np.concatenate([chosen, ground.folded(near), ground.images(chosen[:4], rng)])
     means, covariances = model.joint(model.features(chosen))
     covariances.flat[:: len(means) + 1] += 1e-9 * covariances.diagonal().mean()
     values, vectors = np.linalg.eigh(covariances)

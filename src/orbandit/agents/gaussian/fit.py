@@ -66,13 +66,13 @@ class Hypothesis(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Log-normal priors of the length scales: their medians, and one prior standard deviation of the logarithms.
+    """Log-normal priors of the length scales: their medians, and the prior standard deviation of the logarithms.
 
     Besides, the least V, and the prior standard deviation of the logarithm of s.
     """
 
     lengths: Array
-    doubt: float
+    doubt: float | Array
     least: float = LEAST_VARIANCE
     signal_doubt: float = SIGNAL_DOUBT
 
@@ -181,7 +181,7 @@ class Task:
         self._residuals = data.means - data.center
         scales, variance = len(prior.lengths), max(data.variance, prior.least)
         self._centers = np.log(np.concatenate([[PRIOR_SIGNAL * variance], prior.lengths, [PRIOR_NOISE * variance]]))
-        self._doubts = np.array([prior.signal_doubt, *[prior.doubt] * scales, NOISE_DOUBT])
+        self._doubts = np.array([prior.signal_doubt, *np.broadcast_to(prior.doubt, scales), NOISE_DOUBT])
         self.low, self.high = (
             self._centers - MAX_DEVIATIONS * self._doubts,
             self._centers + MAX_DEVIATIONS * self._doubts,

@@ -39,7 +39,7 @@ from orbandit.groups.structures import Extension, GramMatrices, Multisets, Rearr
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
-__all__ = ["MAX_AVERAGED", "QuotientKernel", "aligned_kernel", "quotient_kernel"]
+__all__ = ["MAX_AVERAGED", "QuotientKernel", "aligned_kernel", "plain_kernel", "quotient_kernel"]
 
 MAX_AVERAGED = 128
 """Most elements that a kernel is averaged over: each value costs as much as that many."""
@@ -113,6 +113,21 @@ def aligned_kernel(space: Space, group: Group, family: str, reference: Array) ->
     """
     classes = scale_classes(group.generators)
     return radial(_widths(space, classes), Aligned(group, reference, classes), family_named(family))
+
+
+def plain_kernel(space: Space, group: Group, family: str) -> QuotientKernel:
+    """Return the kernel that does not know a group, with one length for coordinates that the group mixes.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> plain_kernel(ob.spaces.Box(0, 1, dim=4), ob.groups.BlockPermutation(2, 2), "rbf").n_scales
+    2
+    """
+    classes = scale_classes(group.generators)
+    widths = _widths(space, classes)
+    metric = Folded(Trivial(space.dim), np.arange(space.dim), np.zeros(space.dim), classes, len(widths))
+    return radial(widths, metric, family_named(family))
 
 
 def _widths(space: Space, classes: Index) -> Array:

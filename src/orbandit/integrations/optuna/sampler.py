@@ -23,6 +23,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from orbandit._checks import as_count, as_seed, shown
 from orbandit.agents.maker import Maker
+from orbandit.driver import Symmetry as Trust
 from orbandit.driver import check_maker
 from orbandit.errors import InputError, InputTypeError, OrbanditWarning
 from orbandit.groups import Group
@@ -69,6 +70,8 @@ class OrbitSampler(BaseSampler):
         The numbers that all trials will suggest, with their distributions. Otherwise they are known after the first
         trial, each parameter of which is drawn by itself: only the last one that `feasible` needs can then be drawn
         such that the rule holds, and a warning says if none does.
+    symmetry : "exact" or "approximate"
+        Whether the symmetry is sure, as in `maximize`.
     independent_sampler : BaseSampler, optional
         Samples what has no place in the space searched as a whole: categorical and conditional parameters, and all
         parameters until the first trial is complete. By default `TPESampler`, with a seed for each trial.
@@ -111,15 +114,17 @@ class OrbitSampler(BaseSampler):
         n_trials: int | None = None,
         feasible: ParameterRule | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
+        symmetry: Trust = "exact",
         independent_sampler: BaseSampler | None = None,
         seed: int | None = None,
     ) -> None:
-        check_maker(agent, feasible)
+        check_maker(agent, feasible, symmetry)
         if independent_sampler is not None and not isinstance(independent_sampler, BaseSampler):
             raise InputTypeError(
                 f"`independent_sampler` must be a sampler of Optuna, but got {shown(independent_sampler)}."
             )
         self._symmetry = Symmetry(exchangeable, mirrored, ring, group, parameters)
+        self._trust: Trust = symmetry
         self._feasible, self._space = feasible, _checked(search_space, self._symmetry)
         self._agent = agent
         self._horizon = None if n_trials is None else as_count(n_trials, "n_trials")
@@ -251,7 +256,14 @@ class OrbitSampler(BaseSampler):
         if view is None or not view.fits(trials):
             sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0
             (seed,) = np.random.SeedSequence(self._seed).generate_state(1, dtype=np.uint64)
-            make = partial(cube_driver, maker=self._agent, horizon=self._horizon, seed=int(seed), sign=sign)
+            make = partial(
+                cube_driver,
+                maker=self._agent,
+                horizon=self._horizon,
+                seed=int(seed),
+                sign=sign,
+                symmetry=self._trust,
+            )
             view = View(self._symmetry, make, self._feasible, self._space)
         view.update(trials)
         self._views = {**dict(list(self._views.items())[1 - STUDIES :]), key: view}

@@ -1,0 +1,123 @@
+"""Agents that doubt their group: a true one is used, a wrong one is found out, and the best image is recommended."""
+
+import copy
+from functools import partial
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from orbandit.agents import HOO, OrbitGP, OrbitTree
+from orbandit.errors import InputError
+
+SPACE, SWAP = ob.spaces.Box(0.0, 1.0, dim=4), ob.groups.BlockPermutation(2, 2)
+PEAK = np.array([0.8, 0.6, 0.2, 0.3])
+"""Not the fold of itself: exact agents never look there."""
+
+
+def true_symmetry(points):
+    """Two alike units, each wants one of two places."""
+    first, second = points[:, :2], points[:, 2:]
+    straight = ((first - PEAK[:2]) ** 2).sum(axis=1) + ((second - PEAK[2:]) ** 2).sum(axis=1)
+    crossed = ((second - PEAK[:2]) ** 2).sum(axis=1) + ((first - PEAK[2:]) ** 2).sum(axis=1)
+    return -np.minimum(straight, crossed)
+
+
+def no_symmetry(points):
+    """Each unit wants a place of its own."""
+    return -((points - PEAK) ** 2).sum(axis=1)
+
+
+def nearly(points):
+    """The straight order is a little better."""
+    return true_symmetry(points) + 0.05 * (points[:, 0] - points[:, 2])
+
+
+def found(function, symmetry, budget=60, seed=0, group=SWAP, **how):
+    """Return the true mean of what is recommended, and the search."""
+    rng = np.random.default_rng([seed, 1])
+    best = ob.maximize(
+        lambda x: float(function(x[None])[0]) + 0.002 * rng.standard_normal(),
+        SPACE,
+        group,
+        budget=budget,
+        symmetry=symmetry,
+        seed=seed,
+        progress=False,
+        **how,
+    )
+    return float(function(best.point[None])[0]), best
+
+
+def test_a_wrong_group_hides_the_optimum_unless_it_is_doubted():
+    exact = np.mean([found(no_symmetry, "exact", seed=seed)[0] for seed in range(3)])
+    doubted = np.mean([found(no_symmetry, "approximate", seed=seed)[0] for seed in range(3)])
+    assert exact < -0.1
+    assert doubted > -0.02
+
+
+def test_a_true_group_is_used():
+    doubted = np.mean([found(true_symmetry, "approximate", seed=seed)[0] for seed in range(3)])
+    assert doubted > -0.01
+
+
+def test_the_best_image_is_recommended_and_not_only_the_orbit():
+    for seed in range(3):
+        value, best = found(nearly, "approximate", seed=seed)
+        assert best.point[0] > best.point[2]
+        assert value > 0.02  # the other order has 0.03 less at its best
+
+
+def test_points_are_not_folded():
+    agent = OrbitGP(SPACE, SWAP, horizon=40, symmetry="approximate", seed=0)
+    points = agent.ask_batch(10)
+    assert not np.allclose(points, SWAP.fold(points))
+
+
+def test_without_a_group_there_is_nothing_to_doubt():
+    one = found(no_symmetry, "approximate", budget=30, group=None)[1]
+    other = found(no_symmetry, "exact", budget=30, group=None)[1]
+    assert np.array_equal(one.history.points, other.history.points)
+
+
+@pytest.mark.parametrize("function", [true_symmetry, no_symmetry])
+@pytest.mark.parametrize("settings", [{"goal": "best"}, {"acquisition": "thompson"}])
+def test_files_and_copies_go_on_alike(function, settings, tmp_path):
+    agent = OrbitGP(SPACE, SWAP, horizon=60, reward_range=(-4.0, 1.0), symmetry="approximate", seed=0, **settings)
+    for _ in range(30):
+        point = agent.ask()
+        agent.tell(point, float(function(point[None])[0]))
+    agent.save(tmp_path / "agent")
+    others = [OrbitGP.load(tmp_path / "agent"), copy.deepcopy(agent)]
+    for _ in range(8):
+        point = agent.ask()
+        for other in others:
+            assert np.array_equal(other.ask(), point)
+        for one in (agent, *others):
+            one.tell(point, float(function(point[None])[0]))
+    for other in others:
+        assert np.array_equal(other.recommend(), agent.recommend())
+
+
+def test_a_rule_need_not_be_invariant_then():
+    def rule(points):
+        return points[:, 0] - points[:, 2]
+
+    with pytest.raises(InputError, match="`feasible` must be invariant"):
+        found(true_symmetry, "exact", feasible=rule)
+    value, best = found(true_symmetry, "approximate", feasible=rule)
+    assert (rule(best.history.points) >= 0).all()
+    assert rule(best.point[None])[0] >= 0
+    assert value > -0.01
+
+
+def test_what_cannot_doubt_is_refused():
+    with pytest.raises(InputError, match="symmetry"):
+        OrbitGP(SPACE, SWAP, symmetry="nearly")
+    with pytest.raises(InputError, match="symmetry"):
+        found(true_symmetry, "nearly")
+    for agent in (HOO, OrbitTree):
+        with pytest.raises(InputError, match=f"`symmetry` needs an agent that takes it.*{agent.__name__} does not"):
+            found(true_symmetry, "approximate", agent=agent)
+    with pytest.raises(InputError, match="`symmetry` is the search's"):
+        found(true_symmetry, "approximate", agent=partial(OrbitGP, symmetry="exact"))

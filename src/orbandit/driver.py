@@ -355,7 +355,7 @@ class Driver:
         lipschitz = None if self._lipschitz is None else self._lipschitz * unit
         if lipschitz is None and not learns_slopes(self._maker):
             lipschitz = 2 * (high - low) / self._units.space.diameter
-        return self._maker(
+        made = self._maker(
             self._units.space,
             self._units.group,
             horizon=self._horizon,
@@ -364,6 +364,9 @@ class Driver:
             seed=self._seed,
             **self._extras,
         )
+        if getattr(self._agent, "has_warned", False):
+            made.has_warned = True  # of a violated symmetry, once in a search
+        return made
 
     @property
     def _extras(self) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 
 import orbandit as ob
 from orbandit.agents import HOO, OrbitGP, OrbitTree
-from orbandit.errors import InputError
+from orbandit.errors import InputError, OrbanditWarning
+from orbandit.optimize import History
 
 SPACE, SWAP = ob.spaces.Box(0.0, 1.0, dim=4), ob.groups.BlockPermutation(2, 2)
 PEAK = np.array([0.8, 0.6, 0.2, 0.3])
@@ -121,3 +122,35 @@ def test_what_cannot_doubt_is_refused():
             found(true_symmetry, "approximate", agent=agent)
     with pytest.raises(InputError, match="`symmetry` is the search's"):
         found(true_symmetry, "approximate", agent=partial(OrbitGP, symmetry="exact"))
+
+
+# --- an exact symmetry that measurements violate ---
+
+
+def history(function, points=40, seed=0):
+    """Return measurements made before, at random points."""
+    rng = np.random.default_rng(seed)
+    places = SPACE.sample(points, rng)
+    return History(places, function(places) + 0.002 * rng.standard_normal(points))
+
+
+def test_data_that_violate_an_exact_symmetry_are_told_once():
+    with pytest.warns(OrbanditWarning, match="violates the symmetry") as caught:
+        found(no_symmetry, "exact", history=history(no_symmetry))
+    (only,) = [one for one in caught if "violates the symmetry" in str(one.message)]
+    assert "an element swaps coordinates 0 and 2, 1 and 3, the mean at [" in str(only.message)
+    difference, error = (float(part) for part in str(only.message).split("changes by ")[1].split(";")[0].split(" ± "))
+    assert 0.1 < abs(difference) < 3
+    assert abs(difference) > 3 * error
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_data_that_keep_a_symmetry_raise_no_warning(seed, recwarn):
+    found(true_symmetry, "exact", budget=20, history=history(true_symmetry, seed=seed), seed=seed)
+    assert not [one for one in recwarn if "symmetry" in str(one.message)]
+
+
+def test_what_is_asked_for_alone_raises_no_warning(recwarn):
+    found(no_symmetry, "exact", budget=40)
+    found(no_symmetry, "approximate", budget=20, history=history(no_symmetry))
+    assert not [one for one in recwarn if "symmetry" in str(one.message)]

@@ -10,6 +10,8 @@ rewards, rewards of one point kept as their mean, and at most so many distinct p
 """
 
 import math
+import warnings
+from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal, final
@@ -17,7 +19,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, unknown_name
+from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, shown, unknown_name
 from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import (
@@ -35,9 +37,13 @@ from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothes
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, plain_kernel, quotient_kernel
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
+from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.gaussian.warp import NO_WARP, warped_about
+from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.points import AnyPoint, Points, point_of
+from orbandit.errors import OrbanditWarning
 from orbandit.groups import Group, Trivial
+from orbandit.groups.check import describe
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
@@ -61,6 +67,8 @@ RELATIVE_LENGTH, PRIOR_REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
 logarithms."""
 HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
 """The same if the Lipschitz constant is known, in units of what the mean needs to cross the range of rewards."""
+FOREIGN = 8
+"""From so many points on that were not asked for, a violation of the symmetry is looked for."""
 STRENGTHS, WARPED = (1.0,), 10
 """Of warps that are tried besides none where the best is the goal, from so many distinct points on."""
 ALIGNED = 20
@@ -114,7 +122,8 @@ class OrbitGP(Agent):
         Whether the group is sure. If it is approximate, the mean is an invariant part plus a remainder without the
         symmetry, whose share of the variance is learnt, and a model without the group is chosen where that is
         likelier. Points are then not folded: images are told apart, and the best image is recommended, not only the
-        best orbit. `feasible` need not be invariant.
+        best orbit. `feasible` need not be invariant. If it is exact, and rewards of points that were not asked for
+        clearly violate it, a warning says so once: those asked for are folds, and show nothing.
 
     Notes
     -----
@@ -141,6 +150,8 @@ class OrbitGP(Agent):
     """
 
     arms: AnyPoint
+    has_warned = False
+    """Whether a warning said that rewards violate the symmetry."""
 
     def __init__(
         self,
@@ -219,6 +230,8 @@ class OrbitGP(Agent):
         self._start_at = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
         self._reference: Array | None = None
         self._knows_group = True
+        self._told: deque[tuple[Array, float]] = deque(maxlen=MAX_FITTED_POINTS)
+        self._foreign = 0
         unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
         self._model = self._made(Hypothesis(self._kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
@@ -272,6 +285,9 @@ class OrbitGP(Agent):
         feature = self._model.features(inside[None])[0]
         self._fantasy = None
         self._is_binary = self._is_binary and value in (0.0, 1.0)
+        self._told.append((np.array(inside), value))
+        if handle == ELSEWHERE and self._group is not None:
+            self._foreign += bool(np.abs(self._group.fold(inside) - inside).max() > self._space.tolerance)
         if self._model.size >= MAX_DISTINCT_POINTS and self._model.place(feature)[0] == self._model.size:
             self._thin()
         self._model.add(np.array(inside), feature, value)
@@ -317,6 +333,8 @@ class OrbitGP(Agent):
         """Fit the parameters of a few hypotheses, take the likeliest, and choose other candidates."""
         self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
         self._fits += 1
+        if self._foreign >= FOREIGN and not self.has_warned and not self._is_binary:
+            self._warn_of_violation()
         model = self._model
         if self._is_binary and not self._points.is_learning and self._noise is None:
             kept = Hypothesis(self._kernel, Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0), 0.5)
@@ -357,6 +375,29 @@ class OrbitGP(Agent):
         if not self._ground.is_exact:
             best = self._doubted(best, rewards, noise)
         self._model = self._made(best, model.rewards, model.expected)
+
+    def _warn_of_violation(self) -> None:
+        """Warn, once, if points that were not asked for show that the group is wrong: those asked for are folds."""
+        if self._group is None or not self._ground.is_exact or self._group.order == 1:
+            return
+        points, rewards = (np.array(part) for part in zip(*self._told, strict=True))
+        plain = plain_kernel(self._space, self._group, self._family)
+        lengths = RELATIVE_LENGTH * plain.widths
+        doubts = np.append(np.full(len(self._prior.lengths) + len(lengths), LENGTH_DOUBT), RATIO_DOUBT)
+        prior = Prior(np.concatenate([self._prior.lengths, lengths, [PRIOR_RATIO]]), doubts)
+        kernels, priors = (self._kernel, Blended(self._kernel, plain)), (self._prior, prior)
+        found = violation(points, rewards, self._group, kernels, priors)
+        if found is None:
+            return
+        self.has_warned = True
+        where = shown(self.arms.units.leave(found.point))
+        warnings.warn(
+            f"what was told violates the symmetry: where an element {describe(found.element)}, the mean at {where} "
+            f"changes by {found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or "
+            'pass symmetry="approximate".',
+            OrbanditWarning,
+            stacklevel=2,
+        )
 
     def _doubted(self, best: Hypothesis, rewards: Rewards, noise: Array | None) -> Hypothesis:
         """Return a model that does not know the group at all, if that is likelier."""
@@ -420,6 +461,7 @@ class OrbitGP(Agent):
         if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(FIT_GROWTH * (self._rounds + 1))):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
+        self._told, self._foreign = deque(maxlen=MAX_FITTED_POINTS), 0  # a file holds no more than choices depend on
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         self._knows_group = bool(state.get("knows_group", True))

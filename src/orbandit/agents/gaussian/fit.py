@@ -15,7 +15,7 @@ of points about their centre b (plus what scatters within points):
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, final
+from typing import NamedTuple, Protocol, final
 
 import numpy as np
 import scipy.linalg
@@ -38,6 +38,13 @@ MAX_STEPS = 40
 """Most steps of a search."""
 LEAST_VARIANCE = 1e-12
 """The least V, in units of the squared range of rewards."""
+
+
+class Correlations(Protocol):
+    """What a fit asks of a kernel."""
+
+    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return the kernel at all pairs of features, and its derivatives by the logarithm of each length scale."""
 
 
 class Parameters(NamedTuple):
@@ -68,13 +75,16 @@ class Hypothesis(NamedTuple):
 class Prior(NamedTuple):
     """Log-normal priors of the length scales: their medians, and the prior standard deviation of the logarithms.
 
-    Besides, the least V, and the prior standard deviation of the logarithm of s.
+    Besides, the least V, the prior standard deviation of the logarithm of s, and the median of the noise over V with
+    the prior standard deviation of its logarithm.
     """
 
     lengths: Array
     doubt: float | Array
     least: float = LEAST_VARIANCE
     signal_doubt: float = SIGNAL_DOUBT
+    noise: float = PRIOR_NOISE
+    noise_doubt: float = NOISE_DOUBT
 
 
 class Data(NamedTuple):
@@ -176,12 +186,12 @@ def hypothesis(
 class Task:
     """The loss, minus the logarithm of likelihood times priors, of (log signal, log lengths, log noise)."""
 
-    def __init__(self, kernel: QuotientKernel, data: Data, prior: Prior, noise: Array | None) -> None:
+    def __init__(self, kernel: Correlations, data: Data, prior: Prior, noise: Array | None) -> None:
         self._kernel, self._data, self._noise = kernel, data, noise
         self._residuals = data.means - data.center
         scales, variance = len(prior.lengths), max(data.variance, prior.least)
-        self._centers = np.log(np.concatenate([[PRIOR_SIGNAL * variance], prior.lengths, [PRIOR_NOISE * variance]]))
-        self._doubts = np.array([prior.signal_doubt, *np.broadcast_to(prior.doubt, scales), NOISE_DOUBT])
+        self._centers = np.log(np.concatenate([[PRIOR_SIGNAL * variance], prior.lengths, [prior.noise * variance]]))
+        self._doubts = np.array([prior.signal_doubt, *np.broadcast_to(prior.doubt, scales), prior.noise_doubt])
         self.low, self.high = (
             self._centers - MAX_DEVIATIONS * self._doubts,
             self._centers + MAX_DEVIATIONS * self._doubts,

@@ -1,6 +1,7 @@
 """Slow, obvious twins of the kernels on orbits and of the regression with them."""
 
 import math
+from itertools import permutations, product
 
 import numpy as np
 from scipy.special import kv
@@ -56,3 +57,20 @@ def regression(prior, rewards, noise, center, spread, jitter):
     solution = np.linalg.solve(matrix, covariance[rows])
     variances = covariance.diagonal() - np.einsum("ij,ij->j", covariance[rows], solution)
     return center + solution.T @ (means - center), variances
+
+
+def mean_over_exchanges(images, y, classes):
+    """Return the mean of exp(-|x - y|^2 / 2) over images x, exchanges of units within classes, and turns of each."""
+    total, count = 0.0, 0
+    for x in images:
+        ways = []
+        for units, turns in classes:
+            orders, choices = permutations(range(len(units))), product(turns, repeat=len(units))
+            ways.append([(units, order, turned) for order, turned in product(list(orders), list(choices))])
+        for way in product(*ways):
+            square = 0.0
+            for units, order, turned in way:
+                for place, source, turn in zip(range(len(units)), order, turned, strict=True):
+                    square += ((turn @ x[units[source]] - y[units[place]]) ** 2).sum()
+            total, count = total + np.exp(-square / 2), count + 1
+    return total / count

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orbandit.experiments.simulation import simulate
     from orbandit.groups.check import check_symmetry
     from orbandit.optimize import maximize, minimize
+    from orbandit.symmetry.find import find_symmetry
 
 __all__ = [
     "__version__",
@@ -27,6 +28,7 @@ __all__ = [
     "check_symmetry",
     "errors",
     "experiments",
+    "find_symmetry",
     "groups",
     "integrations",
     "maximize",
@@ -45,6 +47,7 @@ _HOMES = {
     "check_symmetry": "orbandit.groups.check",
     "errors": "orbandit.errors",
     "experiments": "orbandit.experiments",
+    "find_symmetry": "orbandit.symmetry.find",
     "groups": "orbandit.groups",
     "integrations": "orbandit.integrations",
     "maximize": "orbandit.optimize",

@@ -29,6 +29,7 @@ from orbandit.errors import InputError, InputTypeError, OrbanditWarning
 from orbandit.groups import Group
 from orbandit.integrations.cube import cube_driver
 from orbandit.integrations.optuna.coordinates import is_number, shown_range
+from orbandit.integrations.optuna.suggestion import SuggestedSymmetry, suggest_symmetry
 from orbandit.integrations.optuna.symmetry import Symmetry, Units
 from orbandit.integrations.optuna.view import ParameterRule, View, margin
 
@@ -225,6 +226,35 @@ class OrbitSampler(BaseSampler):
         trials = study.get_trials(deepcopy=False)
         with self._lock:
             return self._view(study, trials).recommend()
+
+    @staticmethod
+    def suggest_symmetry(study: Study) -> SuggestedSymmetry:
+        """Return the symmetry that the complete trials of a study speak for, in the names of its parameters.
+
+        Parameters
+        ----------
+        study : Study
+            One with complete trials, at least 10, sampled by any sampler; those that are spread out say most.
+
+        Returns
+        -------
+        SuggestedSymmetry
+            With `arguments` for this class and `report`, the evidence, as `ob.find_symmetry` gives it.
+
+        Examples
+        --------
+        >>> import optuna
+        >>> import orbandit as ob
+        >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+        >>> def objective(trial):
+        ...     a, b, c = (trial.suggest_float(name, 0, 1) for name in "abc")
+        ...     return (a - 0.3) ** 2 + (b - 0.3) ** 2 + a * b + c
+        >>> study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+        >>> study.optimize(objective, n_trials=40)
+        >>> ob.integrations.optuna.OrbitSampler.suggest_symmetry(study).arguments
+        {'exchangeable': ['a', 'b']}
+        """
+        return suggest_symmetry(study)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Pass it on to the independent sampler."""

@@ -35,7 +35,7 @@ import numpy as np
 from orbandit._checks import Array, as_positive, shown, unknown_name
 from orbandit._rows import Rows
 from orbandit.agents.maker import TOLD, Maker, check_call, check_takes, learns_slopes
-from orbandit.agents.suited import BEST_GP, CROSSOVER, suited
+from orbandit.agents.suited import CROSSOVER, suited
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
@@ -163,8 +163,6 @@ class Driver:
             group, horizon, seed = own.pop("group", group), own.get("horizon", horizon), own.get("seed", seed)
             lipschitz = own.get("lipschitz") if lipschitz is None else lipschitz
             maker = partial(maker.func, *maker.args, **own)
-        if maker is None and symmetry != "exact":
-            maker = BEST_GP  # at any number of measurements: no other agent may doubt a group
         check_fit(space, group)
         self._space, self._group, self._sign, self._horizon, self._seed = space, group, sign, horizon, seed
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")

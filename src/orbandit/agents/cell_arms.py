@@ -27,6 +27,7 @@ class CellArms:
         self.space, self.group, self.scale, self.units = points.space, points.group, points.scale, points.units
         self.key, self.check, self.packed, self.unpacked = points.key, points.check, points.packed, points.unpacked
         self.inside, self._locate = points.inside, locate
+        self.turned: Callable[[Array], Array] | None = None  # what is asked for instead of the point of a cell
         self._is_whole = points.region.is_whole
         self.cells = CellTree(points.units.space, points.units.group, points.region)
 
@@ -39,6 +40,12 @@ class CellArms:
         return self.cells
 
     def point(self, handle: int) -> Array:
+        """Return the point to ask for in a cell: its own, or an image of it."""
+        if self.turned is None:
+            return self.own_point(handle)
+        return np.array(self.units.leave(self.turned(self.cells.points(np.array([handle]))[0]))) + 0.0
+
+    def own_point(self, handle: int) -> Array:
         """Return the point of a cell."""
         return np.array(self.units.leave(self.cells.points(np.array([handle])))[0]) + 0.0
 

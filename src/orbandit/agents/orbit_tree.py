@@ -24,19 +24,20 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, shown
+from orbandit._checks import Array, as_count, shown, unknown_name
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
+from orbandit.agents.asymmetry import Asymmetry
 from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.leaves import PRIOR, Leaves, check_state, radii
 from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.optimism import deviation_weight
-from orbandit.agents.points import Points
+from orbandit.agents.points import Points, point_of
 from orbandit.errors import InputError
-from orbandit.groups import Group
+from orbandit.groups import Group, Trivial
 from orbandit.meshes.cells import DEEPEST, UNKNOWN
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
@@ -82,6 +83,13 @@ class OrbitTree(Agent):
     feasible : callable, optional
         Which points may be asked for and recommended, as for `OrbitGP`. The point of a cell is a feasible one, and
         cells in which none was found among 64 tries are left out. Not for a guarantee.
+    symmetry : "exact" or "approximate"
+        Whether the group is sure. If it is approximate, a random image of the point chosen is played, which costs
+        nothing if the group is right. Bets that images differ go on all the time (`asymmetry.py`). Once they have
+        gained a hundredfold, the cells of the quotient are parted: the tree starts again without the group, and learns
+        all rewards at the points where they were measured. A true symmetry is given up with probability at most 0.01,
+        however long the run; a wrong one is found out if the mean has a slope across images, and not if images
+        differ in ways that no linear function of the point shows. Not for a guarantee.
 
     Notes
     -----
@@ -109,6 +117,7 @@ class OrbitTree(Agent):
     """
 
     arms: CellArms
+    _is_parted = False  # whether the group was refuted
 
     def __init__(
         self,
@@ -120,6 +129,7 @@ class OrbitTree(Agent):
         reward_range: tuple[float, float] = (0.0, 1.0),
         guarantee: Literal["theory"] | None = None,
         feasible: Rule | None = None,
+        symmetry: Literal["exact", "approximate"] = "exact",
         seed: Seed = None,
     ) -> None:
         self._plan(horizon, reward_range)
@@ -130,6 +140,14 @@ class OrbitTree(Agent):
         if lipschitz is None and guarantee is not None:
             raise InputError(
                 "guarantee='theory' needs `lipschitz`, but got None; pass a bound on the mean's slope.",
+                field="guarantee",
+                value=guarantee,
+            )
+        if not isinstance(symmetry, str) or symmetry not in ("exact", "approximate"):
+            raise unknown_name("symmetry", symmetry, ["exact", "approximate"])
+        if symmetry == "approximate" and guarantee is not None:
+            raise InputError(
+                "guarantee='theory' holds for a group that is sure; drop it, or symmetry='approximate'.",
                 field="guarantee",
                 value=guarantee,
             )
@@ -152,8 +170,16 @@ class OrbitTree(Agent):
                 value=lipschitz,
             )
         self._lipschitz, self._is_learning = points.lipschitz, points.is_learning
-        self.arms = CellArms(points, self._leaf)
+        self._given, self._feasible = (space, group, lipschitz), feasible
+        self._is_doubting = symmetry == "approximate" and group is not None and group.order > 1
+        self._use(points)
         self._start(seed)
+
+    def _use(self, points: Points) -> None:
+        """Play cells of these points, random images of theirs if the group is doubted."""
+        self.arms, self._region = CellArms(points, self._leaf), points.region
+        if self.doubts_group:
+            self.arms.turned = self._image
 
     @property
     def n_arms(self) -> int:
@@ -166,6 +192,11 @@ class OrbitTree(Agent):
         return float(self._leaves.pool[SCALE]) * self._lipschitz / float(self.arms.units.sizes.min())
 
     @property
+    def doubts_group(self) -> bool:
+        """Whether random images are played, since the symmetry is approximate and was not refuted yet."""
+        return self._is_doubting and not self._is_parted
+
+    @property
     def guarantee(self) -> str | None:
         """Which keys are used."""
         return self._guarantee
@@ -173,6 +204,12 @@ class OrbitTree(Agent):
     def _begin(self) -> None:
         """Start with the first leaves."""
         self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
+        self._doubt = self._new_doubt()
+        self._told: list[tuple[Array, float]] = []  # in the caller's units, as long as the group is doubted
+        self._plant()
+
+    def _plant(self) -> None:
+        """Make the first leaves."""
         places, pool = np.empty((0, len(self.arms.cells.sides(0)))), np.array([0.0, 1.0, PRIOR, PRIOR])
         self._open(np.zeros((1, COLUMNS)), np.zeros(1), places, pool)
         leaves = [0]
@@ -200,6 +237,8 @@ class OrbitTree(Agent):
         return node
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
+        if self.doubts_group:
+            self._question(handle, point, value)
         if handle == ELSEWHERE:
             node = self.arms.handle(point)
             kernels.observe(self._tree, node, self._place(point), value, 0.0, 1.0)
@@ -211,6 +250,53 @@ class OrbitTree(Agent):
         else:
             kernels.observe(self._tree, handle, self._leaves.centers[handle], value, released, 0.0)
         self._judge_if_due(self._rounds + 1)
+        if self.doubts_group and self._doubt.is_clear:
+            self._part(point)
+
+    def _image(self, point: Array) -> Array:
+        """Return a random image of a point in the agent's units, or the point if rounding makes that infeasible."""
+        group = self.arms.units.group
+        if group is None:
+            return point
+        image = np.asarray(self.arms.units.space.project(group.act(group.random(1, self._rng)[0], point)))
+        return image if self._region.holds(image[None])[0] else point
+
+    def _new_doubt(self) -> Asymmetry:
+        units = self.arms.units
+        return Asymmetry(units.group or Trivial(units.space.dim), units.space.diameter)
+
+    def _question(self, handle: int, point: Any, value: float) -> None:
+        """Remember a reward, and bet on it if it is of an image that was drawn."""
+        inside = self.arms.inside(point)
+        self._told.append((np.array(point, dtype=np.float64), value))
+        if handle != ELSEWHERE and self._is_own(handle, point):
+            count = self._stats[handle, COUNT]
+            expected = float(self._stats[handle, SUM] / count) if count else 0.5
+            self._doubt.learn(self.arms.cells.points(np.array([handle]))[0], inside, value, expected)
+
+    def _part(self, latest: Any) -> None:
+        """Start again without the group, with all rewards at the points where they were measured."""
+        self._is_parted = True
+        self._use(self._plain_points())
+        self._plant()
+        for point, value in self._told:
+            node = self.arms.handle(point)
+            kernels.observe(self._tree, node, self._place(point), value, 0.0, 1.0)
+            self._divide_ripe(node)
+        self._told = []
+        pending = self._ledger.pending
+        key = self.arms.key(latest)
+        for own, handles in pending.items():
+            asked = point_of(own)
+            for which in range(len(handles)):
+                handles[which] = self.arms.handle(asked)
+                if own != key or which:  # what was just told is released next
+                    kernels.expect(self._tree, handles[which], self._place(asked), 1.0)
+        self._judge_all(self._is_learning)
+
+    def _plain_points(self) -> Points:
+        space, _, lipschitz = self._given
+        return Points(space, None, lipschitz, self._span, bool(self._settings["is_scaled"]), self._feasible)
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
         self._tell_each(points, rewards)
@@ -226,9 +312,9 @@ class OrbitTree(Agent):
         """Return the point of the cell with the largest lower confidence bound, the estimate less its deviation."""
         known = np.flatnonzero(self._stats[:, COUNT] > 0)
         if not len(known):
-            return self.arms.point(self._leaves.leader)
+            return self.arms.own_point(self._leaves.leader)
         low = [self._lower(int(node)) for node in known]
-        return self.arms.point(int(known[int(np.argmax(low))]))
+        return self.arms.own_point(int(known[int(np.argmax(low))]))
 
     def _estimate(self, point: Any) -> Any:
         if not (self._stats[:, COUNT] > 0).any():
@@ -255,8 +341,11 @@ class OrbitTree(Agent):
         return node
 
     def _is_own(self, node: int, point: Any) -> bool:
-        """Tell whether a point is the one that asks of a cell are for."""
-        return self.arms.key(point) == self.arms.key(self.arms.point(node))
+        """Tell whether a point is the one that asks of a cell are for, or an image of it if images are played."""
+        if self.doubts_group:
+            apart = np.abs(self._place(point) - self._leaves.centers[node]).max()
+            return bool(apart <= self.arms.scale * self.arms.units.space.tolerance)
+        return self.arms.key(point) == self.arms.key(self.arms.own_point(node))
 
     def _divide_ripe(self, node: int) -> None:
         """Divide a leaf that rewards from elsewhere say enough of, whether it leads or not."""
@@ -306,11 +395,29 @@ class OrbitTree(Agent):
     def _state(self) -> State:
         leaves = self._leaves
         own = {"stats": leaves.stats, "keys": leaves.keys, "places": leaves.places, "pool": leaves.pool}
-        return {"salt": self._salt}, {**own, **self.arms.arrays_to_save}
+        state = {"salt": self._salt}
+        if self._is_doubting:
+            dim = self._given[0].dim
+            own |= self._doubt.arrays_to_save
+            own["told_points"] = np.array([point for point, _ in self._told]).reshape(-1, dim)
+            own["told_values"] = np.array([value for _, value in self._told], dtype=np.float64)
+            state["is_parted"] = int(self._is_parted)
+        return state, {**own, **self.arms.arrays_to_save}
 
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
         stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
+        self._doubt, self._told = self._new_doubt(), []
+        if self._is_doubting:
+            self._doubt.restore(arrays)
+            points, values = arrays["told_points"], arrays["told_values"]
+            self.arms.unpacked(points)  # which refuses what are no points
+            if values.shape != (len(points),) or not ((values >= 0) & (values <= 1)).all():
+                raise ValueError("rewards that were told and cannot be")
+            self._told = list(zip(points, values.tolist(), strict=True))
+            self._is_parted = bool(state["is_parted"])
+            if self._is_parted:
+                self._use(self._plain_points())
         self.arms.restore(arrays)
         check_state(stats, keys, places, pool, self.arms.cells)
         self._open(stats, keys, places, pool)

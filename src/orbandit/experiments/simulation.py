@@ -304,6 +304,8 @@ def _is_compiled(player: Any, problem: Problem) -> bool:
     noise = getattr(problem, "noise", None)
     if not isinstance(player, Agent) or not isinstance(player, Simulable) or not isinstance(noise, Bernoulli):
         return False
+    if getattr(player, "doubts_group", False):  # it plays images of its arms
+        return False
     (low, high), (least, largest) = player.reward_range, noise.reward_range
     return low <= least and largest <= high
 

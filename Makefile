@@ -32,6 +32,7 @@ bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/groups.py
 	$(BIN)/python benchmarks/symmetry.py
+	$(BIN)/python benchmarks/find_symmetry.py
 	$(BIN)/python benchmarks/meshes.py
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/adaptive.py

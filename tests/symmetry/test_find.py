@@ -77,6 +77,21 @@ def test_units_of_measurement_and_repeated_points_change_nothing():
     assert [row.name for row in here.accepted] == [row.name for row in there.accepted] == ["mirrors coordinate 0"]
 
 
+def test_what_is_broken_is_left_out():
+    """The first coordinate is a little unlike the others: images differ by a quarter of what unrelated points do."""
+    x, y = measured(lambda x: alike(x) + 0.5 * x[:, 0], CUBE, 100)
+    assert repr(ob.find_symmetry(x, y, CUBE).group) == "Product(Trivial(1), Symmetric(2), Trivial(1))"
+
+
+def test_random_functions_have_no_symmetry():
+    """Ten functions and 26 candidates each; at most one in twenty may have a symmetry by chance."""
+    for seed in range(10):
+        rng = np.random.default_rng([seed, 5])
+        frequencies, phases = rng.normal(size=(30, 4)) / 0.7, rng.uniform(0, 2 * np.pi, 30)
+        x, y = measured(lambda x, w=frequencies, b=phases: np.cos(x @ w.T + b).sum(axis=1), CUBE, 40, 0.05, seed)
+        assert ob.find_symmetry(x, y, CUBE).group is None
+
+
 def test_one_crash_does_no_harm():
     x, y = measured(alike, CUBE, 80)
     y[3] = -1e9

@@ -14,6 +14,9 @@ The range is from the mean over random points to the optimum. Regret is (optimum
 / range, at least 1e-4; the optimum of a changed f is the best that a search from the images of f's own best point
 finds. `gain` is (none - approximate) / (none - exact) of the mean regrets, where the symmetry holds; `cost` is
 approximate over none where it is wrong, and over the better of exact and none where it nearly holds.
+
+`--cones` plays OrbitTree for 10,000 rounds on cones in the cube with random peaks, under S_3 that holds, and under S_3
+that does not, and prints the regret.
 """
 
 import argparse
@@ -25,7 +28,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from results import read_lines
@@ -38,6 +41,8 @@ RESULTS = Path(__file__).with_name("doubt_results.jsonl")
 PROBLEMS = ("permutation6", "rastrigin", "griewank", "particles", "twosets", "facility", "medoids", "coverage")
 BREAKS, KINDS = ("true", "0.001", "0.01", "0.1", "roles"), ("none", "exact", "approximate")
 BUDGETS, FIRST_SEED, SEEDS = (100, 300), 5_000, 10
+ROUNDS = 10_000
+"""On cones."""
 IMAGES, STEPS, TRIES = 64, 300, 64
 """Of the search for an optimum: images to begin with, steps, and points tried in each."""
 
@@ -79,7 +84,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file of runs")
     parser.add_argument("--table", action="store_true", help="measure nothing")
+    parser.add_argument("--cones", action="store_true", help="OrbitTree on cones instead")
     chosen = parser.parse_args()
+    if chosen.cones:
+        cones(chosen.seeds)
+        return
     runs = {run.key: run for run in read_lines(Run, chosen.out)}
     if not chosen.table:
         cases = [
@@ -94,6 +103,30 @@ def main() -> None:
             runs[run.key] = run
     for budget in chosen.budgets:
         table([run for run in runs.values() if run.budget == budget], budget)
+
+
+def cones(peaks: int) -> None:
+    """Print the regret of OrbitTree on cones with random peaks, with the group, doubted and not, and without."""
+    cube, swaps, rng = ob.spaces.Box(0.0, 1.0, dim=3), ob.groups.Symmetric(3), np.random.default_rng(7)
+    ways: dict[str, dict[str, Any]] = {
+        "none": {"group": None},
+        "exact": {"group": swaps},
+        "approximate": {"group": swaps, "symmetry": "approximate"},
+    }
+    found: dict[tuple[str, str], list[float]] = {}
+    for seed in range(peaks):
+        peak = rng.uniform(0.1, 0.9, 3)
+        cases = {
+            "holds": ob.problems.Cone(cube, swaps, peak=np.sort(peak)),
+            "is wrong": ob.problems.Cone(cube, None, peak=peak),
+        }
+        for case, cone in cases.items():
+            for kind, told in ways.items():
+                runs = ob.simulate(ob.agents.OrbitTree, cone, horizon=ROUNDS, seeds=[seed], jobs=1, **told)
+                found.setdefault((case, kind), []).append(float(runs.regret[0, -1]))
+    print(f"OrbitTree, {ROUNDS:,} rounds, cones with {peaks} random peaks: regret, with its standard error")
+    for (case, kind), values in found.items():
+        print(f"S_3 {case:8} {kind:12} {_shown(np.array(values))}")
 
 
 def measured(cases: Sequence[Case], jobs: int, path: Path) -> Iterator[Run]:

@@ -11,8 +11,8 @@ and docs/images/iea37.png is drawn.
     random                       random layouts
     cmaes, tpe, turbo            CMA-ES from a random start, Optuna's TPE, TuRBO-1
 
-All have the same repair, that of `FeasibleSet`: layouts that break a rule are brought back along its margins, those of
-rivals on the way from the best layout so far, and told as they were proposed. `exact` measures the energy of a year;
+All have the same repair, that of `FeasibleSet`: layouts that break a rule are brought back along its margins. What
+rivals propose is told as it was proposed. `exact` measures the energy of a year;
 `noisy` that of four winds drawn from the rose, scaled to the year. Judged is the true energy: of the best layout
 measured if measurements are exact, else of the one recommended, by the luckiest measurement for rivals.
 One run of the largest budget is read off at the others. Seeds are 0, 1, ...
@@ -191,10 +191,16 @@ class Log:
         self._done += 1
         return value
 
+    def luckiest(self) -> Array:
+        """Return the layout of the largest value measured."""
+        if self.best is None:
+            raise ValueError("nothing was measured yet")
+        return self.best[1]
+
     def read(self, recommend: Callable[[], Array]) -> None:
         """Note the true energy of what is best, if this is a checkpoint."""
         if self._done in self.checkpoints:
-            layout = self.best[1] if self._is_exact and self.best else recommend()
+            layout = self.luckiest() if self._is_exact else recommend()
             self.energy.append(float(self._farm.annual_energy(layout)))
 
 
@@ -202,8 +208,8 @@ def run_of(case: Case) -> Run:
     """Run one search."""
     log, start = Log(case), time.process_time()
     layout = searched(case, log) if case.rival in AGENTS else driven(case, log)
-    if case.kind == "exact" and log.best is not None:
-        layout = log.best[1]
+    if case.kind == "exact":
+        layout = log.luckiest()
     spent = time.process_time() - start
     return Run(*case, log.checkpoints, log.energy, layout.tolist(), round(spent, 1))
 
@@ -232,16 +238,26 @@ def driven(case: Case, log: Log) -> Array:
 
     farm, region = farm_of(case.turbines), region_of(case.turbines)
     search = SEARCHES[case.rival](farm, case.seed)  # type: ignore[arg-type]
-    anchor = region.sample(1, np.random.default_rng(case.seed))
+    rng = np.random.default_rng([case.seed, 2])
     for _ in range(case.budget):
         asked = search.ask()
-        near = np.asarray(asked)[None]
-        for _ in range(REPAIRS):  # what rivals propose breaks several rules at once
-            near = region.approached(near)
-        layout = region.brought(near, anchor if log.best is None else log.best[1][None])[0]
+        layout = repaired(np.asarray(asked)[None], region, rng)[0]
         search.tell(asked, log.measure(layout))
-        log.read(lambda: log.best[1] if log.best else anchor[0])
-    return log.best[1] if log.best else np.asarray(anchor[0])
+        log.read(log.luckiest)
+    return log.luckiest()
+
+
+def repaired(layout: Array, region: FeasibleSet, rng: np.random.Generator) -> Array:
+    """Return a feasible layout near a rival's, which may break several rules at once.
+
+    If Newton steps do not get there, it is on the way from a random feasible layout: on that from the best one, what
+    cannot be repaired would be told as good.
+    """
+    for _ in range(REPAIRS):
+        layout = region.approached(layout)
+        if region.holds(layout)[0]:
+            return layout
+    return region.brought(layout, region.sample(1, rng))
 
 
 # --- what they say ---

@@ -127,9 +127,9 @@ def maximize(
         Margins help to find and to follow narrow sets. Points of `history` may break it. For `OrbitGP` and `OrbitTree`,
         and agents of one's own that take it.
     symmetry : {"exact", "approximate"}
-        Whether the group is sure. If it is approximate, measurements say how far it can be trusted, and the best image
-        is recommended, not only the best orbit; `feasible` need not be invariant then. For `OrbitGP`, and agents of
-        one's own that take it.
+        Whether the group is sure. If it is approximate, measurements say how far it can be trusted, and `OrbitGP`
+        recommends the best image, not only the best orbit; its `feasible` need not be invariant then. For `OrbitGP` and
+        `OrbitTree`, and agents of one's own that take it.
     failures : {"raise", "avoid"}
         What to do where `measure` raises or returns no finite number: end with a `MeasurementError`, or go on, with the
         point in `history.failed` and its surroundings avoided, in the orbit metric, the less the more was measured well

@@ -48,6 +48,10 @@ AGENTS = {
     "HOO S3": on(A.HOO, CUBE, S3),
     "HOO simplex": on(A.HOO, S.Simplex(3), S3, nu=2.0, rho=0.8),
     "HOO turbines": on(A.HOO, S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2)),
+    "HCT": on(A.HCT, SQUARE, c=0.1),
+    "HCT S3": on(A.HCT, CUBE, S3, c=0.1),
+    "VHCT": on(A.VHCT, SQUARE, c=0.1),
+    "VHCT simplex": on(A.VHCT, S.Simplex(3), S3, nu=1.0, rho=0.8, c=0.1, delta=0.1),
     "OrbitTree": on(A.OrbitTree, SQUARE),
     "OrbitTree S3": on(A.OrbitTree, CUBE, S3),
     "OrbitTree unknown": on(A.OrbitTree, CUBE, G.CyclicShift(3), lipschitz=None),
@@ -78,12 +82,16 @@ PAIRS = [
 """Agents with horizons: both for one agent of each kind, one in turn for the same kind on other spaces and groups."""
 
 
+TREES = (A.HOO, A.HCT, A.VHCT, A.OrbitTree)
+"""Agents on cells, whose `_stats` begin with sums, counts and pending observations."""
+
+
 def is_listed(agent):
     return agent.space is None
 
 
 def is_tree(agent):
-    return isinstance(agent, A.HOO | A.OrbitTree)
+    return isinstance(agent, TREES)
 
 
 def has_no_table(agent):
@@ -178,9 +186,9 @@ def rounds_of(agent, mean, draws, keep=()):
 
 def summary(agent):
     """What is known of arms, or of all cells together."""
-    if isinstance(agent, A.OrbitTree | A.OrbitGP):
-        return stats(agent).sum(axis=0)
-    return stats(agent)[:1] if isinstance(agent, A.HOO) else np.column_stack([agent.counts(), agent.means()])
+    if isinstance(agent, A.HOO):
+        return stats(agent)[:1]
+    return stats(agent).sum(axis=0) if has_no_table(agent) else np.column_stack([agent.counts(), agent.means()])
 
 
 def a_pending(agent):

@@ -192,6 +192,50 @@ class HOO:
             self.counts[cell] = self.counts.get(cell, 0) + 1
 
 
+class HCT:
+    """HCT and VHCT as on paper, but that all bounds of a round have the same t+; computed anew in every round."""
+
+    def __init__(self, halves, nu, rho, c, delta, tie, by_variance):
+        self.halves, self.nu, self.rho, self.tie, self.by_variance = halves, nu, rho, tie, by_variance
+        self.square, self.fraction, self.t = c**2, (rho / (3 * nu)) ** 0.125 * delta, 1
+        self.rewards, self.cut = {}, set()
+
+    def width(self):
+        return self.square * math.log(1 / min(1, self.fraction / 2 ** math.ceil(math.log2(self.t))))
+
+    def radius(self, cell, count):
+        if not self.by_variance:
+            return math.sqrt(self.width() / count)
+        variance = np.var(self.rewards[cell])
+        return math.sqrt(2 * variance * self.width() / count) + 3 * self.width() / count
+
+    def is_known(self, depth, cell):
+        count = len(self.rewards.get(cell, []))
+        return count > 0 and self.radius(cell, count) <= self.nu * self.rho**depth
+
+    def bound(self, depth, cell):
+        upper, rewards = math.inf, self.rewards.get(cell)
+        if rewards:
+            upper = np.mean(rewards) + self.nu * self.rho**depth + self.radius(cell, len(rewards))
+        if cell in self.cut:
+            upper = min(upper, max(self.bound(depth + 1, half) for half in self.halves(cell)))
+        return upper
+
+    def ask(self, root):
+        self.cell, self.depth = root, 0
+        self.cut.add(root)
+        while self.cell == root or (self.cell in self.cut and self.is_known(self.depth, self.cell)):
+            self.cell = max(self.halves(self.cell), key=lambda half: (self.bound(self.depth + 1, half), self.tie(half)))
+            self.depth += 1
+        return self.cell
+
+    def tell(self, reward):
+        self.rewards.setdefault(self.cell, []).append(reward)
+        self.t += 1
+        if self.is_known(self.depth, self.cell):
+            self.cut.add(self.cell)
+
+
 class OrbitTree:
     """OrbitTree in plain words, on a tree of cells of its own; kriging is by the joint Gaussian distribution.
 

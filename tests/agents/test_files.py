@@ -72,6 +72,7 @@ def test_saving_replaces_the_file_in_one_step(tmp_path, monkeypatch):
         "UniformMeshN tree",
         "Zooming",
         "HOO S3",
+        "HCT S3",
         "OrbitTree S3",
         "OrbitGP S3",
         "elimination",
@@ -396,7 +397,8 @@ def test_every_file_that_is_saved_loads(unusual, tmp_path):
     assert state(loaded) == state(agent)
 
 
-ASKING = ["OrbitGP S3", "UniformMesh S3", "UniformMeshN S3", "Zooming S3", "HOO S3", "OrbitTree S3", "elimination S2"]
+ASKING = ["OrbitGP S3", "UniformMesh S3", "UniformMeshN S3", "Zooming S3", "HOO S3", "HCT S3", "OrbitTree S3"]
+ASKING += ["elimination S2"]
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -519,6 +521,28 @@ def test_forged_trees_are_refused_by_name(forgery, tmp_path):
 )
 def test_forged_orbit_trees_are_refused_by_name(forgery, tmp_path):
     agent = AGENTS["OrbitTree S3"](horizon=1000, seed=0)
+    play(agent, 80, 0)
+    agent.ask()
+    assert_refused(agent, forgery, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        with_array("stats.npy", lambda a: npy(a[:-1])),
+        with_array("stats.npy", lambda a: npy(-a)),
+        with_array("stats.npy", lambda a: npy(a[:, :4])),
+        with_array("stats.npy", lambda a: npy(a.astype(np.float32))),
+        with_array("stats.npy", lambda a: npy(a * [1, 1, 1, 1, 2])),  # cells that are cut twice
+        with_array("stats.npy", lambda a: npy(a * [1, 1, 1, 1, 0])),  # a root that is not cut
+        with_array("stats.npy", lambda a: npy(a * [1, 1, 1, 9, 1])),  # squares beyond the rewards
+        with_array("parents.npy", lambda a: npy(a[::-1])),
+        with_header(salt="pepper"),
+        with_header(delta=1.5),
+    ],
+)
+def test_forged_confidence_trees_are_refused_by_name(forgery, tmp_path):
+    agent = AGENTS["VHCT"](horizon=1000, seed=0)
     play(agent, 80, 0)
     agent.ask()
     assert_refused(agent, forgery, tmp_path)

@@ -331,8 +331,10 @@ def test_bad_settings_are_refused(name):
             {"delta": "mesured"},
             {"delta": -0.1},
         ]
-    if isinstance(agent, ob.agents.HOO):
+    if hasattr(agent, "nu"):
         bad += [{"nu": 0.0}, {"rho": 1.0}, {"rho": -0.5}]
+    if isinstance(agent, ob.agents.HCT | ob.agents.VHCT):
+        bad += [{"c": 0.0}, {"c": np.nan}, {"delta": 0.0}, {"delta": 1.0}, {"delta": "small"}]
     if isinstance(agent, ob.agents.OrbitGP):
         bad += [
             {"kernel": "matern"},
@@ -407,6 +409,10 @@ def test_every_arm_learns_from_itself(name):
         leaves = np.flatnonzero(agent._leaves.live).tolist() if name == "OrbitTree" else []  # others fold, too
         assert [agent.arms.handle(agent.arms.point(leaf)) for leaf in leaves] == leaves
         return
+    if is_tree(agent):
+        tree = name == "HCT" and [agent.arms.handle(agent.arms.point(cell)) for cell in (1, 2)]
+        assert not tree or tree == [1, 2]
+        return
     if isinstance(agent, ob.agents.OrbitGP):
         play(agent, 10, 0)
         rows = range(len(agent._model.rewards))
@@ -445,7 +451,7 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
 
 @every
 def test_it_earns_more_than_uniform_play(name):
-    needed = {"elimination": 400_000, "HOO": 10_000, "OrbitTree": 10_000, "OrbitGP": 480}
+    needed = {"elimination": 400_000, "HOO": 10_000, "HCT": 10_000, "VHCT": 10_000, "OrbitTree": 10_000, "OrbitGP": 480}
     rounds = needed.get(name.split()[0], 40_000)  # elimination plays evenly until it may drop arms
     agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)
     means = means_at(agent, any_points(agent, 4000, 0))

@@ -16,7 +16,7 @@ A = ob.agents
 SPACE, GROUP = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
 CONE = ob.problems.Cone(SPACE, GROUP, peak=[0.9, 0.3])
 NOISY = ob.problems.Ackley(SPACE, GROUP, [0.9, 0.3], noise=ob.problems.Beta(20.0))
-KINDS = (A.UniformMesh, A.UniformMeshN, A.SideObservationElimination, A.Zooming, A.HOO, A.OrbitTree, A.OrbitGP)
+KINDS = (A.UniformMesh, A.UniformMeshN, A.SideObservationElimination, A.Zooming, A.HOO, A.HCT, A.OrbitTree, A.OrbitGP)
 
 
 def by_hand(kind, problem, horizon, seed, checkpoints):

@@ -8,10 +8,8 @@ PENDING for each cell; visits are COUNT + PENDING.
 
 import numpy as np
 
+from orbandit._kernels.cells import COUNT, PENDING, ROOT, SUM
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
-
-SUM, COUNT, PENDING = 0, 1, 2
-ROOT = 0
 
 
 @compiled

@@ -5,6 +5,7 @@
 
 from orbandit.agents.base import Agent
 from orbandit.agents.elimination import SideObservationElimination
+from orbandit.agents.hct import HCT
 from orbandit.agents.hoo import HOO
 from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
@@ -13,12 +14,15 @@ from orbandit.agents.ucb1 import UCB1
 from orbandit.agents.ucbn import UCBN
 from orbandit.agents.uniform_mesh import UniformMesh
 from orbandit.agents.uniform_mesh_n import UniformMeshN
+from orbandit.agents.vhct import VHCT
 from orbandit.agents.zooming import Zooming
 
 __all__ = [
+    "HCT",
     "HOO",
     "UCB1",
     "UCBN",
+    "VHCT",
     "Agent",
     "OrbitGP",
     "OrbitTree",

@@ -17,17 +17,17 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, as_count, as_positive
+from orbandit._checks import Array, as_count
 from orbandit._kernels import hoo as kernels
-from orbandit._kernels.hoo import COUNT, SUM
+from orbandit._kernels.cells import COUNT, SUM
 from orbandit._rows import Rows
 from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.points import Points
+from orbandit.agents.smoothness import Smoothness
 from orbandit.agents.table import width_of
-from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.meshes.cells import DEEPEST, UNKNOWN, hashes
 from orbandit.spaces import Box, Space
@@ -78,13 +78,7 @@ class HOO(Agent):
         points = Points(space, group, lipschitz, self._span)
         self._lipschitz = points.lipschitz
         self.arms = CellArms(points, lambda inside: self._path(inside)[-1])
-        cells = self.arms.cells
-        self._rho = 2 ** (-1 / max(1, int((cells.sides(0) > 0).sum()))) if rho is None else as_positive(rho, "rho")
-        if self._rho >= 1:
-            raise InputError(f"`rho < 1` must hold, but got rho={rho}.", field="rho", value=rho)
-        least = max(cells.diameter(h) * points.scale / self._rho**h for h in range(DEEPEST + 1))
-        self._nu = least if nu is None else as_positive(nu, "nu") / self._span
-        self._widths: Array = self._nu * self._rho ** np.arange(DEEPEST + 1.0)  # nu rho^h
+        self._smooth = Smoothness(self.arms, nu, rho, self._span)
         self._start(seed)
 
     def _begin(self) -> None:
@@ -106,12 +100,12 @@ class HOO(Agent):
     @property
     def nu(self) -> float:
         """The nu of the paper, in units of rewards."""
-        return self._nu * self._span
+        return self._smooth.nu * self._span
 
     @property
     def rho(self) -> float:
         """The rho of the paper."""
-        return self._rho
+        return self._smooth.rho
 
     @property
     def depth(self) -> int:
@@ -143,7 +137,11 @@ class HOO(Agent):
         if not counts.any():
             return self.arms.point(self._choose())
         with np.errstate(divide="ignore", invalid="ignore"):
-            low = self._stats[:, SUM] / counts - np.sqrt(self._width / counts) - self._widths[self.arms.cells.depths]
+            low = (
+                self._stats[:, SUM] / counts
+                - np.sqrt(self._width / counts)
+                - self._smooth.widths[self.arms.cells.depths]
+            )
         return self.arms.point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))  # largest lower bound
 
     def _estimate(self, point: Any) -> Any:
@@ -153,7 +151,7 @@ class HOO(Agent):
         if not counts.any():
             return math.nan
         with np.errstate(divide="ignore"):
-            errors = np.sqrt(self._width / counts) + self._widths[self.arms.cells.depths[path]]
+            errors = np.sqrt(self._width / counts) + self._smooth.widths[self.arms.cells.depths[path]]
         best = path[int(np.argmin(errors))]
         return self._stats[best, SUM] / self._stats[best, COUNT]
 
@@ -164,7 +162,7 @@ class HOO(Agent):
     def _set_horizon(self) -> None:
         """Work out what depends on n: 2 log n, and the depth of cells that are not cut."""
         self._width = width_of(self._goal)
-        cuts = math.ceil((math.log(self._goal) / 2 + math.log(self._nu)) / -math.log(self._rho) - 1e-12)
+        cuts = math.ceil((math.log(self._goal) / 2 + math.log(self._smooth.nu)) / -math.log(self._smooth.rho) - 1e-12)
         self._depth = min(DEEPEST, max(0, cuts))
 
     def _add(self, node: int, amount: float, count: float, pending: float) -> None:
@@ -179,7 +177,7 @@ class HOO(Agent):
             cells.children,
             cells.parents,
             cells.depths,
-            self._widths,
+            self._smooth.widths,
             self._width,
             self._depth,
         )
@@ -192,7 +190,7 @@ class HOO(Agent):
             self._stats,
             cells.children,
             cells.depths,
-            self._widths,
+            self._smooth.widths,
             self._width,
             self._depth,
         )
@@ -270,7 +268,7 @@ class HOO(Agent):
             cells.parents,
             cells.depths,
             self._prefers,
-            self._widths,
+            self._smooth.widths,
             self._width,
             self._depth,
             means,

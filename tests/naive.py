@@ -236,6 +236,40 @@ class HCT:
             self.cut.add(self.cell)
 
 
+class StoSOO:
+    """StoSOO as on paper: loops over all depths and leaves."""
+
+    def __init__(self, halves, root, horizon, tie):
+        self.halves, self.n, self.tie = halves, horizon, tie
+        self.k = math.ceil(horizon / math.log(horizon) ** 3)
+        self.limit = int(math.sqrt(horizon / self.k))
+        self.rewards, self.leaves, self.cut = {}, {root: 0}, {}
+        self.plays = self.sweeps()
+
+    def b(self, cell):
+        rewards = self.rewards.get(cell)
+        if not rewards:
+            return math.inf
+        return np.mean(rewards) + math.sqrt(math.log(self.n * self.k * math.sqrt(self.n)) / (2 * len(rewards)))
+
+    def sweeps(self):
+        while True:
+            b_max = -math.inf
+            for depth in range(self.limit + 1):
+                leaves = [cell for cell, at in self.leaves.items() if at == depth]
+                cell = max(leaves, key=lambda leaf: (self.b(leaf), self.tie(leaf)), default=None)
+                if cell is None or self.b(cell) < b_max:
+                    continue
+                if len(self.rewards.get(cell, [])) < self.k:
+                    yield cell
+                else:
+                    b_max, self.cut[cell] = self.b(cell), self.leaves.pop(cell)
+                    self.leaves.update(dict.fromkeys(self.halves(cell), depth + 1))
+
+    def recommend(self):
+        return max(self.cut, key=lambda cell: (self.cut[cell], np.mean(self.rewards[cell]), self.tie(cell)))
+
+
 class OrbitTree:
     """OrbitTree in plain words, on a tree of cells of its own; kriging is by the joint Gaussian distribution.
 

@@ -398,7 +398,7 @@ def test_every_file_that_is_saved_loads(unusual, tmp_path):
 
 
 ASKING = ["OrbitGP S3", "UniformMesh S3", "UniformMeshN S3", "Zooming S3", "HOO S3", "HCT S3", "OrbitTree S3"]
-ASKING += ["elimination S2"]
+ASKING += ["StoSOO S3", "elimination S2"]
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -444,6 +444,12 @@ def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp
         ("OrbitGP", with_header(due=10**6)),
         ("HOO", with_header(salt=2**64)),
         ("OrbitTree", with_header(salt=-1)),
+        *(
+            ("StoSOO", with_array("place.npy", lambda a, bad=bad: npy(np.array(bad))))
+            for bad in ([0.0], [99.0, 0.0], [0.5, 0.0], [1.0, np.nan], [1.0, np.inf], [1, 0])
+        ),
+        ("StoSOO", with_array("stats.npy", lambda a: npy(a * [1, 1, 1, 2]))),
+        ("StoSOO", with_array("stats.npy", lambda a: npy(np.maximum(a, [0, 0, 0, 1])))),
         ("elimination", with_header(phase=10**9)),
         ("elimination", with_header(phase=4)),
         *(

@@ -45,7 +45,7 @@ def test_asks_points_of_the_space_and_counts_rounds(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     assert agent.rounds == 0
     assert hasattr(agent, "n_arms") != isinstance(agent, ob.agents.OrbitGP)  # which chooses any point
-    assert getattr(agent, "n_arms", 2) > 1
+    assert getattr(agent, "n_arms", 2) > (0 if name.startswith("StoSOO") else 1)  # which begins with the whole space
     assert agent.horizon == horizon
     rounds = fewer(name, 150)
     for t in range(rounds):
@@ -451,8 +451,10 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
 
 @every
 def test_it_earns_more_than_uniform_play(name):
-    needed = {"elimination": 400_000, "HOO": 10_000, "HCT": 10_000, "VHCT": 10_000, "OrbitTree": 10_000, "OrbitGP": 480}
-    rounds = needed.get(name.split()[0], 40_000)  # elimination plays evenly until it may drop arms
+    needed = {"elimination": 400_000, "OrbitGP": 480}
+    rounds = needed.get(
+        name.split()[0], 10_000 if is_tree(AGENTS[name](horizon=10, seed=0)) else 40_000
+    )  # elimination plays evenly until it may drop arms
     agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)
     means = means_at(agent, any_points(agent, 4000, 0))
     played, _ = rounds_of(agent, lambda points: means_at(agent, points), draws)

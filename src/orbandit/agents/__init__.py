@@ -10,6 +10,7 @@ from orbandit.agents.hoo import HOO
 from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.agents.orbit_ucb1 import OrbitUCB1
+from orbandit.agents.stosoo import StoSOO
 from orbandit.agents.ucb1 import UCB1
 from orbandit.agents.ucbn import UCBN
 from orbandit.agents.uniform_mesh import UniformMesh
@@ -28,6 +29,7 @@ __all__ = [
     "OrbitTree",
     "OrbitUCB1",
     "SideObservationElimination",
+    "StoSOO",
     "UniformMesh",
     "UniformMeshN",
     "Zooming",

@@ -54,6 +54,10 @@ AGENTS = {
     "VHCT simplex": on(A.VHCT, S.Simplex(3), S3, nu=1.0, rho=0.8, c=0.1, delta=0.1),
     "StoSOO": on(A.StoSOO, SQUARE),
     "StoSOO S3": on(A.StoSOO, CUBE, S3),
+    "SequOOL": on(A.SequOOL, SQUARE),
+    "SequOOL S3": on(A.SequOOL, CUBE, S3),
+    "StroquOOL": on(A.StroquOOL, SQUARE),
+    "StroquOOL simplex": on(A.StroquOOL, S.Simplex(3), S3),
     "OrbitTree": on(A.OrbitTree, SQUARE),
     "OrbitTree S3": on(A.OrbitTree, CUBE, S3),
     "OrbitTree unknown": on(A.OrbitTree, CUBE, G.CyclicShift(3), lipschitz=None),
@@ -84,7 +88,7 @@ PAIRS = [
 """Agents with horizons: both for one agent of each kind, one in turn for the same kind on other spaces and groups."""
 
 
-TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.OrbitTree)
+TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.SequOOL, A.StroquOOL, A.OrbitTree)
 """Agents on cells, whose `_stats` begin with sums, counts and pending observations."""
 
 

@@ -270,6 +270,50 @@ class StoSOO:
         return max(self.cut, key=lambda cell: (self.cut[cell], np.mean(self.rewards[cell]), self.tie(cell)))
 
 
+class Openings:
+    """SequOOL, and with noise StroquOOL, as on paper: cells of a depth are opened by their means."""
+
+    def __init__(self, halves, root, h_max, tie, noisy):
+        self.halves, self.root, self.h_max, self.tie, self.noisy = halves, root, h_max, tie, noisy
+        self.rewards, self.finals = {}, {}
+        self.plays = self.rounds()
+
+    def opened(self, cell, m):
+        for _ in range(m):
+            yield from sorted(self.halves(cell), key=self.tie, reverse=True)
+
+    def most(self, cells, count):
+        """The cell with the largest mean among those with so many rewards; the earlier wins a tie."""
+        return max((cell for cell in cells if len(self.rewards[cell]) >= count), key=self.mean)
+
+    def mean(self, cell):
+        return np.mean(self.rewards[cell])
+
+    def rounds(self):
+        yield from self.opened(self.root, self.h_max if self.noisy else 1)
+        level = self.halves(self.root)
+        for h in range(1, self.h_max + 1):
+            left, following = list(level), []
+            for p in range(int(math.log2(self.h_max / h)) if self.noisy else 0, -1, -1):
+                for _ in range(self.h_max // (h * 2**p)):
+                    fit = [cell for cell in left if len(self.rewards[cell]) >= 2**p]
+                    if fit:
+                        cell = max(fit, key=lambda one: (self.mean(one), self.tie(one)))
+                        left.remove(cell)
+                        yield from self.opened(cell, 2**p)
+                        following += self.halves(cell)
+            level = following
+        finalists = [self.most(self.rewards, 2**p) for p in range(int(math.log2(self.h_max)) + 1 if self.noisy else 1)]
+        self.finals = {cell: len(self.rewards[cell]) for cell in finalists}
+        while True:
+            yield from self.finals
+
+    def recommend(self):
+        if not self.noisy:
+            return next(iter(self.finals))
+        return max(self.finals, key=lambda cell: np.mean(self.rewards[cell][self.finals[cell] :]))
+
+
 class OrbitTree:
     """OrbitTree in plain words, on a tree of cells of its own; kriging is by the joint Gaussian distribution.
 

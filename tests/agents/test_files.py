@@ -398,7 +398,7 @@ def test_every_file_that_is_saved_loads(unusual, tmp_path):
 
 
 ASKING = ["OrbitGP S3", "UniformMesh S3", "UniformMeshN S3", "Zooming S3", "HOO S3", "HCT S3", "OrbitTree S3"]
-ASKING += ["StoSOO S3", "elimination S2"]
+ASKING += ["StoSOO S3", "SequOOL S3", "elimination S2"]
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -450,6 +450,14 @@ def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp
         ),
         ("StoSOO", with_array("stats.npy", lambda a: npy(a * [1, 1, 1, 2]))),
         ("StoSOO", with_array("stats.npy", lambda a: npy(np.maximum(a, [0, 0, 0, 1])))),
+        *(
+            ("SequOOL", with_array("finalists.npy", lambda a, bad=bad: npy(np.array(bad))))
+            for bad in ([1.0], [[1, 0, 0]], [[999.0, 0.0, 0.0]], [[0.5, 0.0, 0.0]], [[1.0, 0.0, 0.0]] * 2)
+        ),
+        *(
+            ("SequOOL", with_array("finalists.npy", lambda a, bad=bad: npy(np.array([[1.0, *bad]]))))
+            for bad in ([99.0, 0.0], [0.0, 99.0], [-1.0, 0.0], [np.nan, 0.0])
+        ),
         ("elimination", with_header(phase=10**9)),
         ("elimination", with_header(phase=4)),
         *(

@@ -10,7 +10,9 @@ from orbandit.agents.hoo import HOO
 from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.agents.orbit_ucb1 import OrbitUCB1
+from orbandit.agents.sequool import SequOOL
 from orbandit.agents.stosoo import StoSOO
+from orbandit.agents.stroquool import StroquOOL
 from orbandit.agents.ucb1 import UCB1
 from orbandit.agents.ucbn import UCBN
 from orbandit.agents.uniform_mesh import UniformMesh
@@ -28,8 +30,10 @@ __all__ = [
     "OrbitGP",
     "OrbitTree",
     "OrbitUCB1",
+    "SequOOL",
     "SideObservationElimination",
     "StoSOO",
+    "StroquOOL",
     "UniformMesh",
     "UniformMeshN",
     "Zooming",

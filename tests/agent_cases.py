@@ -44,6 +44,8 @@ AGENTS = {
     "Zooming S3": on(A.Zooming, CUBE, S3),
     "Zooming own mesh": on(A.Zooming, CUBE, G.CyclicShift(3), mesh=RANDOM_MESH),
     "Zooming simplex": on(A.Zooming, S.Simplex(3), S3),
+    "CKLUCB": on(A.CKLUCB, SQUARE, delta=0.15),
+    "CKLUCB shift": on(A.CKLUCB, CUBE, G.CyclicShift(3), delta="measured"),
     "HOO": on(A.HOO, SQUARE),
     "HOO S3": on(A.HOO, CUBE, S3),
     "HOO simplex": on(A.HOO, S.Simplex(3), S3, nu=2.0, rho=0.8),

@@ -398,7 +398,7 @@ def test_every_file_that_is_saved_loads(unusual, tmp_path):
 
 
 ASKING = ["OrbitGP S3", "UniformMesh S3", "UniformMeshN S3", "Zooming S3", "HOO S3", "HCT S3", "OrbitTree S3"]
-ASKING += ["StoSOO S3", "SequOOL S3", "elimination S2"]
+ASKING += ["CKLUCB shift", "StoSOO S3", "SequOOL S3", "elimination S2"]
 
 
 @pytest.mark.parametrize("name", ASKING)

@@ -4,6 +4,7 @@
 """
 
 from orbandit.agents.base import Agent
+from orbandit.agents.cklucb import CKLUCB
 from orbandit.agents.elimination import SideObservationElimination
 from orbandit.agents.hct import HCT
 from orbandit.agents.hoo import HOO
@@ -21,6 +22,7 @@ from orbandit.agents.vhct import VHCT
 from orbandit.agents.zooming import Zooming
 
 __all__ = [
+    "CKLUCB",
     "HCT",
     "HOO",
     "UCB1",

@@ -224,6 +224,27 @@ class HOO:
             self.counts[cell] = self.counts.get(cell, 0) + 1
 
 
+class POO:
+    """POO as on paper, over instances that are made by a function of their rho."""
+
+    def __init__(self, make, rho_max):
+        self.make, self.rho_max, self.d_max = make, rho_max, math.log(2) / math.log(1 / rho_max)
+        self.instances = [make(rho_max)]
+        self.turns = self.rounds()
+
+    def rounds(self):
+        n, size = 0, 1
+        while True:
+            while n > 1 and size <= self.d_max * math.log(n / math.log(n)) / 2:
+                for i in range(1, size + 1):
+                    self.instances.append(self.make(self.rho_max ** (2 * size / (2 * i + 1))))
+                    for _ in range(n // size):
+                        yield self.instances[-1]
+                n, size = 2 * n, 2 * size
+            yield from self.instances
+            n += size
+
+
 class HCT:
     """HCT and VHCT as on paper, but that all bounds of a round have the same t+; computed anew in every round."""
 

@@ -458,6 +458,12 @@ def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp
             ("SequOOL", with_array("finalists.npy", lambda a, bad=bad: npy(np.array([[1.0, *bad]]))))
             for bad in ([99.0, 0.0], [0.0, 99.0], [-1.0, 0.0], [np.nan, 0.0])
         ),
+        ("POO", with_header(salt=-1)),
+        ("POO", with_header(instances=[])),
+        ("POO", with_header(instances=[{"salt": 1}] * 99)),
+        ("POO", with_array("1.stats.npy", lambda a: npy(-a))),
+        ("POO", lambda members: members.pop("0.stats.npy")),
+        ("POO", with_array("asked_handles.npy", lambda a: npy(a + 60_000))),
         ("elimination", with_header(phase=10**9)),
         ("elimination", with_header(phase=4)),
         *(
@@ -472,6 +478,8 @@ def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp
 def test_numbers_that_no_play_leads_to_are_refused(name, forgery, tmp_path):
     agent = AGENTS[name](horizon=None, seed=0)
     play(agent, 20, 0)
+    if name == "POO":
+        agent.ask()
     assert_refused(agent, forgery, tmp_path)
 
 

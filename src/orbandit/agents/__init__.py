@@ -11,6 +11,7 @@ from orbandit.agents.hoo import HOO
 from orbandit.agents.orbit_gp import OrbitGP
 from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.agents.orbit_ucb1 import OrbitUCB1
+from orbandit.agents.poo import POO
 from orbandit.agents.sequool import SequOOL
 from orbandit.agents.stosoo import StoSOO
 from orbandit.agents.stroquool import StroquOOL
@@ -25,6 +26,7 @@ __all__ = [
     "CKLUCB",
     "HCT",
     "HOO",
+    "POO",
     "UCB1",
     "UCBN",
     "VHCT",

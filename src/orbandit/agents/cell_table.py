@@ -84,12 +84,17 @@ class CellTable:
         self._bounds.append(np.full(len(codes), np.inf))
         self._ties.append(priorities(codes, self._salt))
 
-    def path(self, point: Array, leads_on: Callable[[int], bool]) -> list[int]:
-        """Return the cells about a point of the space from the root on, as long as the way leads on from them."""
+    def path(self, point: Array, leads_on: Callable[[int], bool], grows: bool = True) -> list[int]:
+        """Return the cells about a point of the space from the root on, as long as the way leads on from them.
+
+        Where cells are not made yet, they are made, or the path ends.
+        """
         cells = self.arms.cells
         place, path = cells.place(point[None])[0], [ROOT]
         while leads_on(path[-1]):
             if cells.children[path[-1], 0] == UNKNOWN:
+                if not grows:
+                    break
                 self.grow(np.array([path[-1]]))
             half = cells.child(path[-1], place)
             if half < 0:

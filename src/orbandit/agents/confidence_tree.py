@@ -129,7 +129,7 @@ class ConfidenceTree:
 
     def estimate(self, point: Any) -> Any:
         """Return the mean reward of the cell about a point with the tightest bound."""
-        path = np.array(self._path(self.table.arms.inside(point)))
+        path = np.array(self._path(self.table.arms.inside(point), grows=False))
         path = path[self.table.stats[path, COUNT] > 0]
         if not len(path):
             return math.nan
@@ -171,10 +171,10 @@ class ConfidenceTree:
             raise ValueError("statistics that cannot be")
         self.plan(n, rounds)
 
-    def _path(self, point: Array) -> list[int]:
+    def _path(self, point: Array, grows: bool = True) -> list[int]:
         """Return the cells from the root to the one that a reward at a point counts for."""
         table, fixed = self.table, (self.smooth.widths, self._width, self._by_variance)
-        return table.path(point, lambda node: kernels.passes(node, table.stats, table.arms.cells.depths, *fixed))
+        return table.path(point, lambda node: kernels.passes(node, table.stats, table.arms.cells.depths, *fixed), grows)
 
     def _radii(self, nodes: npt.NDArray[np.int64]) -> Array:
         """Return the confidence radii of cells."""

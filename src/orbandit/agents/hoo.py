@@ -146,7 +146,7 @@ class HOO(Agent):
 
     def _estimate(self, point: Any) -> Any:
         """Return the mean reward of the containing cell with the tightest bound."""
-        path = self._path(self.arms.inside(point))
+        path = self._path(self.arms.inside(point), grows=False)
         counts = self._stats[path, COUNT]
         if not counts.any():
             return math.nan
@@ -195,13 +195,18 @@ class HOO(Agent):
             self._depth,
         )
 
-    def _path(self, point: Array) -> list[int]:
-        """Return the cells from the root to the one that a play at a point would enter for the first time."""
+    def _path(self, point: Array, grows: bool = True) -> list[int]:
+        """Return the cells from the root to the one that a play at a point would enter for the first time.
+
+        Where cells are not made yet, they are made, or the path ends.
+        """
         place, path = self.arms.cells.place(point[None])[0], [0]
         while path[-1] == 0 or self._stats[path[-1], COUNT:].sum() > 0:
             if self.arms.cells.depths[path[-1]] >= self._depth:
                 break
             if self.arms.cells.children[path[-1], 0] == UNKNOWN:
+                if not grows:
+                    break
                 self._grow(path[-1])
             half = self.arms.cells.child(path[-1], place)
             if half < 0:

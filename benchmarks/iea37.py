@@ -300,14 +300,14 @@ def draw(runs: Sequence[Run], path: Path) -> None:
             longest = [run for run in own if run.budget == max(each.budget for each in own)]
             if longest:
                 mean = np.mean([run.energy for run in longest], axis=0) / 1e3
-                style = "--" if rival.endswith("plain") else "-"
+                style = ":" if rival not in AGENTS else "--" if rival.endswith("plain") else "-"
                 place.plot(longest[0].checkpoints, mean, style, color=COLORS[number % len(COLORS)], label=rival)
         for name, known in PUBLISHED.items():
             if turbines in known:
                 place.axhline(known[turbines] / 1e3, color=INK, linewidth=0.5)
                 place.text(10, known[turbines] / 1e3, name, fontsize=6, va="bottom")
         place.set(xscale="log", xlabel="evaluations", ylabel="GWh in a year", title=f"{turbines} turbines")
-        place.legend(fontsize=7, loc="lower right")
+        place.legend(fontsize=7, loc="center left", bbox_to_anchor=(0.0, 0.35))
     for place, rival, title in ((ours, "group", "with the symmetry"), (plain, "plain", "without")):
         own = [run for run in exact if (run.turbines, run.rival) == (sizes[0], rival)]
         if own:

@@ -433,3 +433,18 @@ def test_a_search_has_one_rule():
         ob.maximize(lambda x: 1 / 0, ob.spaces.Box(0.0, 1.0, dim=2), budget=3, agent=agent, feasible=_apart)
     best = ob.maximize(lambda x: -x.sum(), ob.spaces.Box(0.0, 1.0, dim=2), budget=20, agent=agent, progress=False)
     assert (_apart(best.history.points) >= 0).all()
+
+
+def test_an_agent_that_ignores_the_rule_is_refused():
+    class Careless:
+        def __init__(self, space, group, **told):
+            self.space = space
+
+        def ask(self):
+            return np.array([0.5, 0.5])
+
+        def tell(self, point, reward):
+            pass
+
+    with pytest.raises(MeasurementError, match="Careless was told what is feasible, and asked for"):
+        ob.maximize(lambda x: 1 / 0, ob.spaces.Box(0.0, 1.0, dim=2), budget=3, agent=Careless, feasible=_apart)

@@ -202,11 +202,21 @@ class Driver:
         """Tell whether a point keeps the rule, if there is one."""
         return bool(self._region.holds(point[None])[0])
 
+    def _kept(self, point: Array, what: str) -> Array:
+        """Return a point that keeps the rule; refuse an agent that does not."""
+        if not self.is_feasible(point):
+            raise InputError(
+                f"{type(self._agent).__name__} was told what is feasible, and {what} {shown(point)}, which is not; "
+                "mend the agent.",
+                field="feasible",
+            )
+        return point
+
     def ask(self) -> Array:
         """Return a point to measure, which is under way then."""
         self._update()
         place = np.asarray(self._agent.ask())
-        point = self._units.leave(place)
+        point = self._kept(self._units.leave(place), "asked for")
         self._pending.setdefault(point.tobytes(), []).append(place)
         return point
 
@@ -253,7 +263,7 @@ class Driver:
         """Return the point that is best by what is known; changes no choice."""
         agent, _ = self._informed()
         if hasattr(agent, "recommend"):
-            return self._units.leave(np.asarray(agent.recommend()))
+            return self._kept(self._units.leave(np.asarray(agent.recommend())), "recommended")
         rows, gains = self._good()
         if len(rows):
             is_feasible = self._region.holds(np.array([self._outcomes[row].point for row in rows]))

@@ -58,9 +58,18 @@ def test_a_wrong_group_hides_the_optimum_unless_it_is_doubted():
     assert doubted > -0.02
 
 
-def test_a_true_group_is_used():
-    doubted = np.mean([found(true_symmetry, "approximate", seed=seed)[0] for seed in range(3)])
-    assert doubted > -0.01
+def test_a_true_group_is_used_and_a_wrong_one_is_not():
+    """The share of the remainder says which it is, or that a model without the group was likelier."""
+    shares = {}
+    for function in (true_symmetry, no_symmetry):
+        agent = OrbitGP(SPACE, SWAP, horizon=60, reward_range=(-4.0, 1.0), goal="best", symmetry="approximate", seed=0)
+        for _ in range(40):
+            point = agent.ask()
+            agent.tell(point, float(function(point[None])[0]))
+        ratio = agent._model.parameters.lengths[-1] if agent._knows_group else np.inf
+        shares[function] = ratio / (1 + ratio) if ratio < np.inf else 1.0
+    assert shares[true_symmetry] < 0.02
+    assert shares[no_symmetry] > 0.2
 
 
 def test_the_best_image_is_recommended_and_not_only_the_orbit():

@@ -207,3 +207,40 @@ def test_cells_without_feasible_points_are_not_made():
 def test_other_agents_take_no_rule():
     with pytest.raises(TypeError, match="feasible"):
         HOO(SPACE, SWAP, feasible=apart)
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_rules_by_lookup_see_points_of_the_space_only(kind):
+    grid = np.add.outer(np.arange(10), np.arange(10)) - 12.5
+
+    def rule(points):
+        cells = np.minimum((points * 10).astype(int), 9)
+        assert ((points >= 0) & (points <= 1)).all()
+        return grid[cells[:, 0], cells[:, 1]]
+
+    agent = kind(SPACE, horizon=40, feasible=rule, seed=0)
+    for _ in range(40):
+        point = agent.ask()
+        assert keeps(rule, point)
+        agent.tell(point, float(point.prod()))
+
+
+def test_a_tree_plays_all_pieces_of_a_set_of_yes_and_no():
+    """Two small disks, the better of which random tries in a cell seldom hit."""
+    disks = np.array([[0.2, 0.3], [0.75, 0.85]])
+
+    def rule(points):
+        return np.linalg.norm(points[:, None] - disks, axis=2).min(axis=1) <= 0.02
+
+    for seed in range(6):
+        agent = OrbitTree(SPACE, horizon=150, feasible=rule, seed=seed)
+        for _ in range(150):
+            point = agent.ask()
+            agent.tell(point, 0.9 if point[0] > 0.5 else 0.3)
+        assert agent.recommend()[0] > 0.5
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+def test_agents_on_copies_of_one_space_are_copied_before_the_first_reward(copied):
+    agent = OrbitGP(ob.spaces.Ball(2) ** 3, ob.groups.BlockPermutation(3, 2), horizon=40, seed=0)
+    assert np.array_equal(copied(agent).ask(), agent.ask())

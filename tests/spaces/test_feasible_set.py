@@ -139,3 +139,29 @@ def test_a_rule_cannot_change_the_points_it_is_shown():
     points = np.array([[0.2, 0.3]])
     FeasibleSet(SQUARE, rule).margins(points)
     assert np.array_equal(points, [[0.2, 0.3]])
+
+
+@pytest.mark.parametrize(("low", "dim"), [(0.9, 5), (0.8, 12), (0.99, 8)])
+def test_a_corner_that_several_rules_cut_out_is_found(low, dim):
+    """The margin is the least of many, with a kink wherever two are equal: steps must not stall there."""
+    box = ob.spaces.Box(0.0, 1.0, dim=dim)
+    for seed in range(4):
+        drawn = FeasibleSet(box, lambda x: x.min(axis=1) - low).sample(20, np.random.default_rng(seed))
+        assert (drawn >= low).all()
+
+
+@pytest.mark.parametrize("space", [SQUARE, ob.spaces.Simplex(3), ob.spaces.Ball(3)], ids=repr)
+def test_a_rule_is_asked_about_points_of_the_space_only(space):
+    def rule(points):
+        assert space.contains(points, tol=1e-12).all()
+        return 0.3 - points[:, 0] - 0.2 * points[:, 1]
+
+    region, rng = FeasibleSet(space, rule), np.random.default_rng(0)
+    drawn = region.sample(50, rng)
+    brought = region.brought(drawn + rng.standard_normal(drawn.shape), drawn)
+    assert region.holds(brought).all()
+
+
+def test_a_gibbs_sampler_keeps_off_the_border_of_a_ball():
+    cap = FeasibleSet(ob.spaces.Ball(3), lambda x: x[:, 0] - 0.93).sample(2_000, np.random.default_rng(0))
+    assert (np.linalg.norm(cap, axis=1) > 1 - 1e-6).mean() < 0.01

@@ -123,7 +123,8 @@ class OrbitGP(Agent):
         symmetry, whose share of the variance is learnt, and a model without the group is chosen where that is
         likelier. Points are then not folded: images are told apart, and the best image is recommended, not only the
         best orbit. `feasible` need not be invariant. If it is exact, and rewards of points that were not asked for
-        clearly violate it, a warning says so once: those asked for are folds, and show nothing.
+        clearly violate it, a warning says so once: those asked for are folds, and show nothing. Rewards that are ends
+        of the range raise none.
 
     Notes
     -----
@@ -178,7 +179,7 @@ class OrbitGP(Agent):
             raise unknown_name("goal", goal, ["regret", "best"])
         if not isinstance(symmetry, str) or symmetry not in ("exact", "approximate"):
             raise unknown_name("symmetry", symmetry, ["exact", "approximate"])
-        is_exact = symmetry == "exact" or group is None
+        is_exact = symmetry == "exact" or group is None or group.order == 1
         self._points = Points(space, group, lipschitz, self._span, self._is_scaled is not False, feasible, is_exact)
         self.arms = AnyPoint(self._points)
         self._space, self._group = self._points.units.space, self._points.units.group
@@ -336,7 +337,7 @@ class OrbitGP(Agent):
         if self._foreign >= FOREIGN and not self.has_warned and not self._is_binary:
             self._warn_of_violation()
         model = self._model
-        if self._is_binary and not self._points.is_learning and self._noise is None:
+        if self._is_binary and not self._points.is_learning and self._noise is None and self._ground.is_exact:
             kept = Hypothesis(self._kernel, Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0), 0.5)
             self._model = self._made(kept, model.rewards, model.expected)
             return
@@ -373,7 +374,7 @@ class OrbitGP(Agent):
             if other.loss < best.loss:
                 best, self._reference = other, reference
         if not self._ground.is_exact:
-            best = self._doubted(best, rewards, noise)
+            best = self._doubted(best, rewards, noise, prior)
         self._model = self._made(best, model.rewards, model.expected)
 
     def _warn_of_violation(self) -> None:
@@ -383,9 +384,10 @@ class OrbitGP(Agent):
         points, rewards = (np.array(part) for part in zip(*self._told, strict=True))
         plain = plain_kernel(self._space, self._group, self._family)
         lengths = RELATIVE_LENGTH * plain.widths
-        doubts = np.append(np.full(len(self._prior.lengths) + len(lengths), LENGTH_DOUBT), RATIO_DOUBT)
-        prior = Prior(np.concatenate([self._prior.lengths, lengths, [PRIOR_RATIO]]), doubts)
-        kernels, priors = (self._kernel, Blended(self._kernel, plain)), (self._prior, prior)
+        scales = np.append(lengths, PRIOR_REACH) if self._kernel.has_reach else lengths
+        doubts = np.append(np.full(len(scales) + len(lengths), LENGTH_DOUBT), RATIO_DOUBT)
+        doubtful = Prior(np.concatenate([scales, lengths, [PRIOR_RATIO]]), doubts)
+        kernels, priors = (self._kernel, Blended(self._kernel, plain)), (Prior(scales, LENGTH_DOUBT), doubtful)
         found = violation(points, rewards, self._group, kernels, priors)
         if found is None:
             return
@@ -399,10 +401,10 @@ class OrbitGP(Agent):
             stacklevel=2,
         )
 
-    def _doubted(self, best: Hypothesis, rewards: Rewards, noise: Array | None) -> Hypothesis:
+    def _doubted(self, best: Hypothesis, rewards: Rewards, noise: Array | None, like: Prior) -> Hypothesis:
         """Return a model that does not know the group at all, if that is likelier."""
         plain = quotient_kernel(self._space, None, self._family)
-        prior = Prior(RELATIVE_LENGTH * plain.widths, LENGTH_DOUBT)
+        prior = like._replace(lengths=RELATIVE_LENGTH * plain.widths, doubt=LENGTH_DOUBT)
         other = hypothesis(plain, rewards, best.warp, prior, [], [prior.lengths], noise)
         self._knows_group = best.loss <= other.loss
         if self._knows_group:

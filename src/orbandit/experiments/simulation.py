@@ -330,10 +330,16 @@ def _play(
     """Play rounds by asking and telling; return the means of the points played, and the points of those kept."""
     points = []
     trusted = isinstance(player, Agent) and _is_at_home(player, problem)
+    rule = None if isinstance(player, Agent) else getattr(problem, "feasible", None)
     for done in rounds:
         point = player.ask()
         if not trusted:
             _check_point(player, problem, point, "asked for {!r} in round {:,}", done + 1)
+        if rule is not None and np.min(rule(point)) < 0:
+            raise InputError(
+                f"{type(player).__name__} was told what is feasible, and asked for {point!r} in round {done + 1:,}, "
+                "which is not; mend the agent."
+            )
         try:
             reward = float(problem.sample(point, rng))
         except IndexError as error:

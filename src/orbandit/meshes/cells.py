@@ -8,7 +8,8 @@ point of the space in the cell is within half a diagonal of it.
 
 Where a rule says what is feasible, the point of a cell is its centre if that is feasible, else that of the cell which
 it is a half of, if it lies here, else one that is sought: the nearest to the centre of some random points of the cell,
-brought to what is feasible. Halves in which none is found are not made either.
+brought to what is feasible, and of some feasible points of the whole space. Halves in which none is found are not made
+either.
 """
 
 from typing import final
@@ -28,8 +29,8 @@ from orbandit.spaces.feasible_set import FeasibleSet
 DEEPEST = 62
 """Cells are never cut more often than this."""
 
-SOUGHT = 64
-"""Random points among which a feasible one is sought."""
+SOUGHT, SEEN = 64, 512
+"""Random points of a cell among which a feasible one is sought, and feasible points of the whole space."""
 
 Nodes = npt.NDArray[np.int64]
 
@@ -77,6 +78,11 @@ class CellTree:
         if not self._feasible.holds(start)[0]:
             start = self._feasible.sample(1, np.random.default_rng(0))
         self._points = Rows(start)
+        self._seen = np.empty((0, space.dim))  # feasible points of the whole space, folded
+        if not self._feasible.is_whole:
+            self._seen = self._group.fold(self._feasible.sample(SEEN, np.random.default_rng(0)))
+            self._seen = self._seen[self._feasible.holds(self._seen)]
+        self._seen_places = self.place(self._seen)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -219,8 +225,8 @@ class CellTree:
             rng = np.random.default_rng(int(codes[box]))
             places = lows[box] + sides[box] * rng.random((SOUGHT, sides.shape[1]))
             tried = self._feasible.approached(self._origin + places @ self._axes)
-            tried = self._group.fold(tried)
-            places = self.place(tried)
+            tried = np.concatenate([self._group.fold(tried), self._seen])
+            places = np.concatenate([self.place(tried[:SOUGHT]), self._seen_places])
             good = self._feasible.holds(tried) & self._are_within(places, lows[box], sides[box])
             if good.any():
                 away = np.linalg.norm(places - lows[box] - sides[box] / 2, axis=1)

@@ -10,7 +10,8 @@ the segment to a feasible one, as far as it takes.
 
 Points are drawn uniformly as long as one in about sixteen is feasible. Beyond that, the few that are, or points that
 were brought to the set by raising their margins, are starts of a Gibbs sampler: each unit in turn moves to a place
-drawn from the whole space, if that is feasible, so that the uniform law on the set is stationary.
+drawn from the whole space, if that is feasible, so that the uniform law on the set is stationary, but for flat spaces,
+where single coordinates cannot move.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,8 +47,9 @@ INNER = 1e-9
 break a rule that repeats the space's own."""
 DIFFERENCE = 1e-7
 """The step of differences, in widths of the space."""
-SLACK = 1e-9
-"""What a way back aims at, in units of how much a margin changes over the width of the space."""
+SLACK = DIFFERENCE
+"""What a way back aims at, in units of how much a margin changes over the width of the space; with less, steps stall
+before a kink of the margin, whose slopes are differences."""
 
 
 @final
@@ -96,9 +98,9 @@ class FeasibleSet:
             return np.ones(len(points))
         try:
             answer = np.asarray(self._rule(points.copy()))
-        except InputError:  # which says already what is wrong
-            raise
         except Exception as error:
+            if isinstance(error, InputError) and error.field == "feasible":
+                raise  # of a rule of ours, which says already what is wrong
             raise self._blamed(points, error) from error
         if answer.shape != (len(points),) or answer.dtype.kind not in "bf":
             raise InputError(
@@ -174,11 +176,12 @@ class FeasibleSet:
         return points, margins
 
     def _gradients(self, points: Array, margins: Array) -> Array:
-        """Return differences of the margin over small steps of each coordinate, (m, dim)."""
+        """Return differences of the margin over small steps of each coordinate, inwards, (m, dim)."""
         dim, step = self.space.dim, DIFFERENCE * self._width
-        moved = points[:, None] + step * np.eye(dim)
+        steps = np.where(points > self._middle, -step, step)
+        moved = self.space.project((points[:, None] + steps[:, :, None] * np.eye(dim)).reshape(-1, dim))
         with np.errstate(invalid="ignore"):
-            return np.asarray((self.margins(moved.reshape(-1, dim)).reshape(-1, dim) - margins[:, None]) / step)
+            return np.asarray((self.margins(moved).reshape(-1, dim) - margins[:, None]) / steps)
 
     def _way_back(self, points: Array, origins: Array) -> Array:
         """Return feasible points on the segments from feasible ones, as far out as is found, finer and finer."""
@@ -245,6 +248,7 @@ class FeasibleSet:
         """Return states of a Gibbs sampler, from feasible points."""
         points = starts[np.arange(min(max(len(starts), CHAINS), size)) % len(starts)]
         rows, dim, units = np.arange(len(points)), self.space.dim, self._units
+        is_flat = self.space.intrinsic_dim < dim  # where no coordinate can move by itself, points are brought back
         taken: list[Array] = []
         step = 0
         while len(taken) * len(points) < size:
@@ -252,8 +256,10 @@ class FeasibleSet:
             trials = np.repeat(points[:, None], ATTEMPTS, axis=1)
             places = self.space.sample(len(points) * ATTEMPTS, rng)[:, own]
             trials[:, :, own] = places.reshape(len(points), ATTEMPTS, -1)
-            trials = self.inside(trials.reshape(-1, dim))
-            good = self.margins(trials).reshape(len(points), ATTEMPTS) >= 0
+            trials = trials.reshape(-1, dim)
+            stays = is_flat | np.asarray(self.space.contains(trials, tol=0.0))
+            trials = self.inside(trials)
+            good = (stays & self.holds(trials)).reshape(len(points), ATTEMPTS)
             moved = trials.reshape(len(points), ATTEMPTS, dim)[rows, good.argmax(axis=1)]
             points = np.where(np.any(good, axis=1)[:, None], moved, points)
             step += 1

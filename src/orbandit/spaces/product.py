@@ -99,7 +99,9 @@ class Product(Space):
 
     def _excess(self, points: Array) -> Array:
         if (one := self._copied) is not None:
-            return np.asarray(one._excess(points.reshape(-1, one.dim)).reshape(len(points), -1).max(axis=1))
+            return np.asarray(
+                one._excess(points.reshape(-1, one.dim)).reshape(len(points), len(self._parts)).max(axis=1)
+            )
         excesses = [part._excess(points[:, own]) for part, own in zip(self._parts, self._slices, strict=True)]
         return np.asarray(np.max(excesses, axis=0))
 

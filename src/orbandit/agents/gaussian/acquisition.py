@@ -54,8 +54,8 @@ LEAST_GAIN = 1e-4
 """An ascent ends when its steps gain less than this part of the largest beta sqrt(v) of a point observed."""
 REPLAY_MARGIN = 0.005
 """A point is played again if its bound is below the largest by less than this part of beta sqrt(v)."""
-IMAGES = 8
-"""Random images of each of the best points that are looked at where the group may be wrong."""
+MAX_IMAGES, IMAGES = 64, 8
+"""Where the group may be wrong, all images of the best points are looked at if they are so few, else some of them."""
 DRAWN_CANDIDATES = 192
 """Candidates at which a random function is drawn."""
 
@@ -93,7 +93,8 @@ class Ground(NamedTuple):
         """Return some feasible images of points, if they are to be told apart."""
         if self.group is None or self.is_exact:
             return points[:0]
-        elements = self.group.random(IMAGES, rng)
+        listed = self.group.order <= MAX_IMAGES
+        elements = self.group.elements() if listed else self.group.random(IMAGES, rng)
         images = np.concatenate([self.region.space.project(self.group.act(elements, point)) for point in points])
         return np.asarray(images[self.region.holds(images)])
 

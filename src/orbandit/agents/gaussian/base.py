@@ -56,6 +56,10 @@ class QuotientKernel(ABC):
         """Number of scales."""
         return len(self._widths) + self.has_reach
 
+    def shortest(self, lengths: Array) -> float:
+        """Return the shortest length scale; a reach is none."""
+        return float(lengths[: len(self._widths)].min())
+
     @property
     @abstractmethod
     def width(self) -> int:

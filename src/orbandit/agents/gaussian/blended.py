@@ -64,6 +64,11 @@ class Blended(QuotientKernel):
         """Those of both kernels."""
         return int(self._own[1].stop)
 
+    def shortest(self, lengths: Array) -> float:
+        """Return the shortest length scale of the part with the larger variance."""
+        larger = int(lengths[-1] > 1)
+        return self._parts[larger].shortest(lengths[self._scales[larger]])
+
     def features(self, points: Array) -> Array:
         """Return the features of both kernels side by side."""
         return np.hstack([part.features(points) for part in self._parts])

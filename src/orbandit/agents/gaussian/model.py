@@ -91,7 +91,7 @@ class Model:
     @property
     def shortest(self) -> float:
         """The shortest length scale; a reach is none."""
-        return float(self.parameters.lengths[: len(self.kernel.widths)].min())
+        return self.kernel.shortest(self.parameters.lengths)
 
     @property
     def expected(self) -> Array:

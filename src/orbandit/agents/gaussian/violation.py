@@ -5,7 +5,6 @@ remainder that does not know the group (`Blended`). If the second is likelier by
 are named at which it expects the largest difference, in units of its posterior deviation.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,8 @@ from orbandit.groups import Group
 
 CLEAR = 10.0
 """Nats by which the model with a remainder must be likelier."""
+LEAST_DEVIATIONS = 3.0
+"""So many posterior deviations the difference named must be."""
 RANDOM_ELEMENTS = 8
 """Elements that are looked at besides the generators."""
 
@@ -79,6 +80,6 @@ def violation(
         this = Violation(element, data[row], float(gaps[row]), float(spread[row]))
         if worst is None or abs(this.difference) / this.deviation > abs(worst.difference) / worst.deviation:
             worst = this
-    if worst is None or math.isnan(worst.difference):
+    if worst is None or not abs(worst.difference) > LEAST_DEVIATIONS * worst.deviation:
         return None
     return worst

@@ -187,10 +187,11 @@ class OrbitSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Return the independent sampler's choice, another one as long as it breaks `feasible`."""
-        rule = self._feasible
+        rule = self._feasible if self._is_unknown(study) and is_number(param_distribution) else None
+        numbers = {name: trial.params[name] for name, one in trial.distributions.items() if is_number(one)}
         for attempt in range(ATTEMPTS):
             value = self._drawn(attempt, study, trial, param_name, param_distribution)
-            if rule is None or _may_hold(rule, {**trial.params, param_name: value}):
+            if rule is None or _may_hold(rule, {**numbers, param_name: value}):
                 return value
         warnings.warn(
             f"trial {trial.number} breaks `feasible` whatever {param_name!r} is, for its parameters were drawn one by "
@@ -199,6 +200,10 @@ class OrbitSampler(BaseSampler):
             stacklevel=2,
         )
         return value
+
+    def _is_unknown(self, study: Study) -> bool:
+        """Tell whether the space that is searched as a whole is not known yet."""
+        return not any(view.space for (name, _), view in self._views.items() if name == study.study_name)
 
     def _drawn(
         self, attempt: int, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution

@@ -1,9 +1,11 @@
 """Published algorithms on trees: regret and speed beside PyXAB's, on boxes without a group, with the same constants.
 
-Run as `python benchmarks/family.py`; needs the extra `bench` for PyXAB, and two minutes. HCT and VHCT are compared by
-their regret, the others by their simple regret, SequOOL on rewards without noise. A peer that fails is named.
+Run as `python benchmarks/family.py`, or with some names of algorithms; needs the extra `bench` for PyXAB; 4 minutes.
+HCT and VHCT are compared by their regret, the others by their simple regret, SequOOL on rewards without noise. A peer
+that fails is named.
 """
 
+import sys
 import time
 from functools import partial
 from typing import Any, NamedTuple
@@ -43,7 +45,8 @@ def main() -> None:
         "SequOOL": (A.SequOOL, lambda n, domain: SequOOL(n=n, domain=domain)),
         "StroquOOL": (A.StroquOOL, lambda n, domain: StroquOOL(n=n, domain=domain)),
     }
-    for name, (ours, peer) in pairs.items():
+    for name in sys.argv[1:] or pairs:
+        ours, peer = pairs[name]
         for place, problem in PROBLEMS.items():
             for n in (1_000,) if name == "StoSOO" else (1_000, 10_000):  # PyXAB's takes minutes
                 noisy = name != "SequOOL"

@@ -62,6 +62,8 @@ AGENTS = {
     "StroquOOL simplex": on(A.StroquOOL, S.Simplex(3), S3),
     "POO": on(A.POO, SQUARE),
     "POO S3": on(A.POO, CUBE, S3, nu=0.3, rho_max=0.4),
+    "GPO": on(A.GPO, SQUARE, rho_max=0.7),
+    "GPO S3": on(A.GPO, CUBE, S3, base="HCT", nu=0.3, rho_max=0.5),
     "OrbitTree": on(A.OrbitTree, SQUARE),
     "OrbitTree S3": on(A.OrbitTree, CUBE, S3),
     "OrbitTree unknown": on(A.OrbitTree, CUBE, G.CyclicShift(3), lipschitz=None),
@@ -92,7 +94,7 @@ PAIRS = [
 """Agents with horizons: both for one agent of each kind, one in turn for the same kind on other spaces and groups."""
 
 
-TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.SequOOL, A.StroquOOL, A.POO, A.OrbitTree)
+TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.SequOOL, A.StroquOOL, A.POO, A.GPO, A.OrbitTree)
 """Agents on cells, whose `_stats` begin with sums, counts and pending observations."""
 
 
@@ -198,8 +200,9 @@ def summary(agent):
     """What is known of arms, or of all cells together."""
     if isinstance(agent, A.HOO):
         return stats(agent)[:1]
-    if isinstance(agent, A.POO):
-        return sum(stats(base)[:1] for base in agent.arms.bases)
+    if isinstance(agent, A.POO | A.GPO):
+        checks = sum(np.array([total, count, 0.0]) for _, total, count in agent.arms.checks.values())
+        return checks + sum(summary(base).reshape(3) for base in agent.arms.bases)
     return stats(agent).sum(axis=0) if has_no_table(agent) else np.column_stack([agent.counts(), agent.means()])
 
 

@@ -458,6 +458,18 @@ def test_pending_asks_of_other_points_than_their_arms_have_are_refused(name, tmp
             ("SequOOL", with_array("finalists.npy", lambda a, bad=bad: npy(np.array([[1.0, *bad]]))))
             for bad in ([99.0, 0.0], [0.0, 99.0], [-1.0, 0.0], [np.nan, 0.0])
         ),
+        *(
+            ("GPO", with_array("checks.npy", lambda a, bad=bad: npy(np.array(bad))))
+            for bad in (
+                [1.0],
+                [[9.0, 0.0, 1.0, 0.5, 0.5]],
+                [[0.0, 2.0, 1.0, 0.5, 0.5]],
+                [[0.0, 0.0, 1.0, 5.0, 0.5]],
+                [[0.0, 0.0, 1.0, np.nan, 0.5]],
+                [[0.0, 0.0, 1.0, 0.5, 0.5]] * 2,
+            )
+        ),
+        ("GPO", with_header(instances=[{"salt": 1, "rounds": 1, "goal": 10}] * 99)),
         ("POO", with_header(salt=-1)),
         ("POO", with_header(instances=[])),
         ("POO", with_header(instances=[{"salt": 1}] * 99)),

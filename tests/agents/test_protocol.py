@@ -102,7 +102,7 @@ def test_pending_asks_count_as_pulls(name):
     seen = stats(agent)[:, 2]
     assert seen.sum() >= k - 1
     if has_no_table(agent):
-        few = 2 if isinstance(agent, ob.agents.POO) else k / 2  # whose instances begin alike
+        few = 2 if isinstance(agent, ob.agents.POO | ob.agents.GPO) else k / 2  # whose instances begin alike
         assert len(np.unique(batch, axis=0)) >= few  # cells may share a nearest point, or what is known
         return
     if not agent.arms.table.alive.all():
@@ -335,6 +335,8 @@ def test_bad_settings_are_refused(name):
     if hasattr(agent, "nu"):
         rho = "rho" if hasattr(agent, "rho") else "rho_max"
         bad += [{"nu": 0.0}, {rho: 1.0}, {rho: -0.5}]
+    if isinstance(agent, ob.agents.GPO):
+        bad += [{"base": "OrbitTree"}, {"base": None}, {"base": ob.agents.HOO}]
     if isinstance(agent, ob.agents.HCT | ob.agents.VHCT):
         bad += [{"c": 0.0}, {"c": np.nan}, {"delta": 0.0}, {"delta": 1.0}, {"delta": "small"}]
     if isinstance(agent, ob.agents.OrbitGP):

@@ -6,6 +6,7 @@
 from orbandit.agents.base import Agent
 from orbandit.agents.cklucb import CKLUCB
 from orbandit.agents.elimination import SideObservationElimination
+from orbandit.agents.gpo import GPO
 from orbandit.agents.hct import HCT
 from orbandit.agents.hoo import HOO
 from orbandit.agents.orbit_gp import OrbitGP
@@ -24,6 +25,7 @@ from orbandit.agents.zooming import Zooming
 
 __all__ = [
     "CKLUCB",
+    "GPO",
     "HCT",
     "HOO",
     "POO",

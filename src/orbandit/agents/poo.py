@@ -20,13 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_positive
-from orbandit._kernels.cells import COUNT, ROOT, SUM
+from orbandit._kernels.cells import ROOT
 from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.hoo import HOO
 from orbandit.agents.instances import Instances
-from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.points import Points
 from orbandit.errors import InputError
 from orbandit.groups import Group
@@ -120,20 +119,20 @@ class POO(Agent):
 
     def _turn(self) -> int:
         """Return whose turn it is; an instance that was not there is made."""
-        t = self._rounds + len(self._ledger)
+        t = self._rounds + len(self._ledger) + (self._ledger.last is not None)
         while len(self._played_by) <= t:
             self._played_by.append(next(self._turns))
         turn = self._played_by[t]
         while len(self.arms.bases) <= turn:
-            self.arms.bases.append(self._made(len(self.arms.bases)))
+            self.arms.bases.append(self._made(len(self.arms.bases), self._goal))
         return turn
 
-    def _made(self, number: int) -> HOO:
+    def _made(self, number: int, horizon: int) -> HOO:
         """Return a new instance."""
         return HOO(
             self.arms.space,
             self.arms.group,
-            horizon=self._goal,
+            horizon=horizon,
             lipschitz=self._lipschitz,
             reward_range=(self._low, self._high),
             nu=self._nu,
@@ -146,28 +145,21 @@ class POO(Agent):
         return self.arms.name(turn, self.arms.bases[turn]._choose())
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        base, cell = self.arms.of(handle if handle != ELSEWHERE else self.arms.handle(point))
-        base._observe(cell, point, value, released)
+        self.arms.observe(handle, point, value, released)
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
         self._tell_each(points, rewards)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
-        base, cell = self.arms.of(handle)
-        base._expect(cell, point, amount)
+        self.arms.expect(handle, point, amount)
 
     def _recommend(self) -> Array:
-        best = self._best()
+        best = self.arms.best
         return best._recommend() if best is not None else self.arms.point(self._choose())
 
     def _estimate(self, point: Any) -> Any:
-        best = self._best()
+        best = self.arms.best
         return best._estimate(point) if best is not None else math.nan
-
-    def _best(self) -> HOO | None:
-        """Return the instance with the largest mean reward, None before any reward."""
-        known = [base for base in self.arms.bases if base._stats[ROOT, COUNT] > 0]
-        return max(known, key=lambda base: base._stats[ROOT, SUM] / base._stats[ROOT, COUNT], default=None)
 
     def _renew(self) -> None:
         for base in self.arms.bases:

@@ -74,7 +74,8 @@ class Openings:
             if self._lacks(self._level, PENDING).any():
                 return self._plays(self._level, rounds)
             cells = self._elect()
-            self._is_waiting = self._is_waiting or bool(self._lacks(self._walked(None, COUNT), COUNT).any())
+            if self.table.stats[:, PENDING].any() and not self._is_waiting:
+                self._is_waiting = bool(self._lacks(self._walked(None, COUNT), COUNT).any())
             if self._is_waiting:  # the last rewards are pending
                 return in_turn(cells, self._visits(cells, PENDING), 1)
             self.finalists = np.column_stack([cells, self.table.stats[cells][:, [SUM, COUNT]]])
@@ -167,6 +168,8 @@ class Openings:
     def _plays(self, level: Level, rounds: int) -> Nodes:
         """Return the cells of the next rounds at a level: one opening after the other, its halves in turn."""
         lacking = np.flatnonzero(self._lacks(level, PENDING))
+        if level.times[lacking].max() == 1:
+            return level.halves[lacking[:rounds]]
         plays, first = list[Nodes](), 0
         for last in [*np.flatnonzero(np.diff(level.opening[lacking])) + 1, len(lacking)]:
             some = lacking[first:last]

@@ -11,7 +11,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from PyXAB.algos.GPO import GPO
 from PyXAB.algos.HCT import HCT
+from PyXAB.algos.HOO import T_HOO
+from PyXAB.algos.POO import POO
 from PyXAB.algos.SequOOL import SequOOL
 from PyXAB.algos.StoSOO import StoSOO
 from PyXAB.algos.StroquOOL import StroquOOL
@@ -44,11 +47,13 @@ def main() -> None:
         "StoSOO": (A.StoSOO, lambda n, domain: StoSOO(n=n, h_max=int(np.log(n) ** 1.5), domain=domain)),
         "SequOOL": (A.SequOOL, lambda n, domain: SequOOL(n=n, domain=domain)),
         "StroquOOL": (A.StroquOOL, lambda n, domain: StroquOOL(n=n, domain=domain)),
+        "POO": (partial(A.POO, nu=1.0), lambda n, domain: POO(rounds=n, domain=domain, algo=T_HOO)),
+        "GPO": (partial(A.GPO, nu=1.0), lambda n, domain: GPO(rounds=n, domain=domain, algo=T_HOO)),
     }
     for name in sys.argv[1:] or pairs:
         ours, peer = pairs[name]
         for place, problem in PROBLEMS.items():
-            for n in (1_000,) if name == "StoSOO" else (1_000, 10_000):  # PyXAB's takes minutes
+            for n in (1_000,) if name in ("StoSOO", "POO", "GPO") else (1_000, 10_000):  # PyXAB's take minutes
                 noisy = name != "SequOOL"
                 mine = [run(Asking(ours(problem.space, horizon=n, seed=s)), problem, n, s, noisy) for s in range(SEEDS)]
                 speed = ob.simulate(ours, problem, n, seeds=4, jobs=1).seconds_per_round
@@ -59,7 +64,7 @@ def main() -> None:
                     print(f"PyXAB fails: {error!r}")
                     continue
                 ratio = np.median([end.seconds for end in theirs]) / speed
-                print(f"PyXAB {shown(theirs, name)}; faster in a simulation by {ratio:,.0f}")
+                print(f"PyXAB {shown(theirs, name)}; faster in a simulation by {ratio:.2g}")
 
 
 def shown(ends: list[Ends], name: str) -> str:

@@ -48,7 +48,7 @@ def test_it_is_that_of_recommended_points_and_changes_no_play(kind, problem, chu
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_plays_are_the_same_wherever_it_is_read(kind):
-    horizon = 60 if kind is A.OrbitGP else 2000
+    horizon = 40 if kind is A.OrbitGP else 600
     for problem in (CONE, NOISY):
         often = ob.simulate(kind, problem, horizon, seeds=2, n_plays=50, checkpoints=range(1, horizon + 1, 7))
         once = ob.simulate(kind, problem, horizon, seeds=2, n_plays=50, checkpoints=[horizon])

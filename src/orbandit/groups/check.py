@@ -236,7 +236,8 @@ def check_symmetry(
 
     Whatever the answer, nothing that was measured is lost:
 
-    >>> best = ob.maximize(yields, cube, ob.groups.Symmetric(3), budget=20, history=report.history, seed=0)
+    >>> two_alike = ob.groups.Product(ob.groups.Symmetric(2), ob.groups.Trivial(1))
+    >>> best = ob.maximize(yields, cube, two_alike, budget=20, history=report.history, seed=0)
     >>> len(best.history) == report.evaluations + 20
     True
     """

@@ -33,8 +33,8 @@ class Blended(QuotientKernel):
     >>> kernel = Blended(quotient_kernel(line, ob.groups.Symmetric(2)), quotient_kernel(line))
     >>> a = kernel.features(np.array([[0.1, 0.9], [0.9, 0.1]]))
     >>> kernel.cross(a, a, np.array([0.3, 0.3, 0.3, 0.25])).round(3)  # images agree but for a fifth of the variance
-    array([[1.   , 0.804],
-           [0.804, 1.   ]])
+    array([[1.   , 0.801],
+           [0.801, 1.   ]])
     """
 
     def __init__(self, invariant: QuotientKernel, remainder: QuotientKernel) -> None:

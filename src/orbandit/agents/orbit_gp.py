@@ -187,11 +187,12 @@ class OrbitGP(Agent):
         self._is_for_best, self._acquisition = goal == "best", acquisition
         self._family = kernel or DEFAULT_FAMILY[goal]
         self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
-        self._kernel = self._blended(quotient_kernel(self._space, self._group, self._family))
+        invariant = quotient_kernel(self._space, self._group, self._family)
+        self._kernel = self._blended(invariant)
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
         self._candidates = as_count(candidates, "candidates", minimum=8, maximum=100_000)
-        self._prior = self._prior_of_lengths()
+        self._prior = self._prior_of_lengths(invariant)
         self._start(seed)
 
     def _blended(self, kernel: QuotientKernel) -> QuotientKernel:
@@ -200,9 +201,8 @@ class OrbitGP(Agent):
             return kernel
         return Blended(kernel, plain_kernel(self._space, self._group, self._family))
 
-    def _prior_of_lengths(self) -> Prior:
-        """Return the prior of the length scales, of a reach, and of the remainder's share."""
-        kernel = quotient_kernel(self._space, self._group, self._family)
+    def _prior_of_lengths(self, kernel: QuotientKernel) -> Prior:
+        """Return the prior of the length scales of the invariant kernel, of a reach, and of the remainder's share."""
         widths, doubt = kernel.widths, LENGTH_DOUBT
         lengths = RELATIVE_LENGTH * widths
         if not self._points.is_learning:

@@ -56,15 +56,14 @@ def violation(
     counts = np.bincount(one).astype(np.float64)
     means: Array = np.bincount(one, rewards).astype(np.float64) / counts
     scatter: Array = np.bincount(one, (rewards - means[one]) ** 2).astype(np.float64)
-    found = []
-    for kernel, prior in zip(kernels, priors, strict=True):
-        seen = Rewards(data, kernel.features(data), counts, means, scatter)
-        found.append(hypothesis(kernel, seen, NO_WARP, prior, [], [prior.lengths]))
-    exact, blended = found
+    both = [Rewards(data, kernel.features(data), counts, means, scatter) for kernel in kernels]
+    exact, blended = (
+        hypothesis(kernel, seen, NO_WARP, prior, [], [prior.lengths])
+        for kernel, seen, prior in zip(kernels, both, priors, strict=True)
+    )
     if exact.loss - blended.loss < CLEAR:
         return None
-    kernel = blended.kernel
-    seen = Rewards(data, kernel.features(data), counts, means, scatter)
+    kernel, seen = blended.kernel, both[1]
     pool = Candidates(data[:1], kernel.features(data[:1]))
     model = Model(kernel, blended.parameters, blended.center, pool, seen, np.empty((2, len(data))))
     elements = np.concatenate([group.generators, group.random(RANDOM_ELEMENTS, np.random.default_rng(0))])

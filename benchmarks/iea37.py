@@ -15,14 +15,14 @@ All have the same repair, that of `FeasibleSet`: layouts that break a rule are b
 rivals propose is told as it was proposed. `exact` measures the energy of a year;
 `noisy` that of four winds drawn from the rose, scaled to the year. Judged is the true energy: of the best layout
 measured if measurements are exact, else of the one recommended, by the luckiest measurement for rivals.
-One run of the largest budget is read off at the others. Seeds are 0, 1, ...
+Where a search has no run of a budget, its next longer one is read off there. Seeds are 0, 1, ...
 """
 
 import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache, partial
@@ -37,8 +37,16 @@ from results import read_lines
 import orbandit as ob
 from orbandit._checks import Array
 from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, INK
+from orbandit.reports.palette import COLORS, GRAY, INK, PAPER
 from orbandit.spaces.feasible_set import FeasibleSet
+
+
+class Look(NamedTuple):
+    """How a search is drawn: by what name and colour."""
+
+    name: str
+    color: str
+
 
 ROOT = Path(__file__).parents[1]
 RESULTS, PICTURE = Path(__file__).with_name("iea37_results.jsonl"), ROOT / "docs" / "images" / "iea37.png"
@@ -50,6 +58,15 @@ KINDS = {"exact": 16, "noisy": 4}
 """Winds of a measurement."""
 AGENTS = {"group": "OrbitGP", "plain": "OrbitGP", "tree-group": "OrbitTree", "tree-plain": "OrbitTree"}
 RIVALS = (*AGENTS, "random", "cmaes", "tpe", "turbo")
+LOOKS = {
+    "group": Look("orbandit with the symmetry", COLORS[0]),
+    "plain": Look("orbandit without it", COLORS[1]),
+    "turbo": Look("TuRBO", COLORS[3]),
+    "tpe": Look("TPE (Optuna)", COLORS[2]),
+    "cmaes": Look("CMA-ES", COLORS[4]),
+    "random": Look("random layouts", GRAY),
+}
+"""Which searches are drawn: OrbitTree is of no use in so many dimensions."""
 PUBLISHED: dict[str, dict[int, int]] = {
     "particle swarm (300 x 20 evaluations)": {16: 388_758, 36: 776_000, 64: 1_364_943},
     "genetic algorithm (25 x 500)": {16: 392_588},
@@ -58,6 +75,16 @@ PUBLISHED: dict[str, dict[int, int]] = {
     "SNOPT with wake expansion": {16: 418_924, 36: 863_676, 64: 1_513_311},
 }
 """MWh of published layouts that keep the rules."""
+
+
+class Case(NamedTuple):
+    """What is to be run."""
+
+    turbines: int
+    kind: str
+    rival: str
+    seed: int
+    budget: int
 
 
 @dataclass(frozen=True)
@@ -75,23 +102,13 @@ class Run:
     seconds: float
 
     @property
-    def case(self) -> tuple[int, str, str, int]:
-        """What was run, for whatever budget."""
-        return self.turbines, self.kind, self.rival, self.seed
+    def case(self) -> Case:
+        """What was run."""
+        return Case(self.turbines, self.kind, self.rival, self.seed, self.budget)
 
     def at(self, budget: int) -> float:
-        """Return the energy after so many evaluations; NaN beyond the run's."""
-        return self.energy[self.checkpoints.index(budget)] if budget in self.checkpoints else float("nan")
-
-
-class Case(NamedTuple):
-    """What is to be run."""
-
-    turbines: int
-    kind: str
-    rival: str
-    seed: int
-    budget: int
+        """Return the energy after so many evaluations, at most the run's."""
+        return self.energy[self.checkpoints.index(budget)]
 
 
 def main() -> None:
@@ -107,10 +124,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, default=PICTURE)
     parser.add_argument("--table", action="store_true", help="measure nothing")
     chosen = parser.parse_args()
-    runs: dict[tuple[int, str, str, int], Run] = {}
-    for run in read_lines(Run, chosen.out):
-        if run.case not in runs or run.budget >= runs[run.case].budget:
-            runs[run.case] = run
+    runs = {run.case: run for run in read_lines(Run, chosen.out)}
     if not chosen.table:
         cases = [
             Case(turbines, kind, rival, seed, chosen.budget)
@@ -119,8 +133,7 @@ def main() -> None:
             for kind in chosen.kinds
             for rival in chosen.rivals
         ]
-        missing = [case for case in cases if case[:4] not in runs or runs[case[:4]].budget < case.budget]
-        for run in measured(missing, chosen.jobs, chosen.out):
+        for run in measured([case for case in cases if case not in runs], chosen.jobs, chosen.out):
             runs[run.case] = run
     for turbines in chosen.turbines:
         for kind in chosen.kinds:
@@ -270,7 +283,7 @@ def table(runs: Sequence[Run], turbines: int, kind: str) -> None:
     print("| --- " * (1 + len(BUDGETS)) + "|")
     for rival in RIVALS:
         own = [run for run in runs if run.rival == rival]
-        cells = [_cell(np.array([run.at(budget) for run in own])) for budget in BUDGETS]
+        cells = [_cell([run.at(budget) for run in shortest(own, budget)]) for budget in BUDGETS]
         if any(cells):
             print(f"| {rival} | " + " | ".join(cells) + " |")
     for name, known in PUBLISHED.items():
@@ -278,47 +291,76 @@ def table(runs: Sequence[Run], turbines: int, kind: str) -> None:
             print(f"| published: {name} | {known[turbines]:,} |")
 
 
-def _cell(values: Array) -> str:
-    values = values[~np.isnan(values)]
-    if not len(values):
+def shortest(runs: Sequence[Run], budget: int) -> list[Run]:
+    """Return for each seed the shortest run that has so many evaluations: agents know their budget."""
+    chosen: dict[int, Run] = {}
+    for run in sorted((run for run in runs if run.budget >= budget), key=lambda run: run.budget, reverse=True):
+        chosen[run.seed] = run
+    return list(chosen.values())
+
+
+def _cell(energies: Sequence[float]) -> str:
+    if not energies:
         return ""
+    values = np.array(energies)
     error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):,.0f}" if len(values) > 1 else ""
     return f"{values.mean():,.0f}{error}, best {values.max():,.0f} (n = {len(values)})"
 
 
 def draw(runs: Sequence[Run], path: Path) -> None:
-    """Draw energy over exact evaluations, and the best layouts with the group and without."""
-    exact = [run for run in runs if run.kind == "exact"]
-    sizes = sorted({run.turbines for run in exact})
-    if not sizes:
-        return
-    figure = new_figure(width=4.6 * (len(sizes) + 2), height=4.2)
-    *curves, ours, plain = figure.subplots(1, len(sizes) + 2)
-    for place, turbines in zip(curves, sizes, strict=True):
-        for number, rival in enumerate(RIVALS):
-            own = [run for run in exact if (run.turbines, run.rival) == (turbines, rival)]
-            longest = [run for run in own if run.budget == max(each.budget for each in own)]
-            if longest:
-                mean = np.mean([run.energy for run in longest], axis=0) / 1e3
-                style = ":" if rival not in AGENTS else "--" if rival.endswith("plain") else "-"
-                place.plot(longest[0].checkpoints, mean, style, color=COLORS[number % len(COLORS)], label=rival)
-        for name, known in PUBLISHED.items():
-            if turbines in known:
-                place.axhline(known[turbines] / 1e3, color=INK, linewidth=0.5)
-                place.text(10, known[turbines] / 1e3, name, fontsize=6, va="bottom")
-        place.set(xscale="log", xlabel="evaluations", ylabel="GWh in a year", title=f"{turbines} turbines")
-        place.legend(fontsize=7, loc="center left", bbox_to_anchor=(0.0, 0.35))
-    for place, rival, title in ((ours, "group", "with the symmetry"), (plain, "plain", "without")):
-        own = [run for run in exact if (run.turbines, run.rival) == (sizes[0], rival)]
-        if own:
-            best = max(own, key=lambda run: run.energy[-1])
-            radius, turn = RADII[best.turbines], np.linspace(0, 2 * np.pi, 200)
-            place.plot(radius * np.cos(turn), radius * np.sin(turn), color=INK, linewidth=0.8)
-            for x, y in np.array(best.layout).reshape(-1, 2):
-                place.add_patch(Circle((x, y), 130.0, color=COLORS[0], alpha=0.35, linewidth=0))
-                place.plot(x, y, ".", color=INK)
-            place.set(aspect="equal", xlabel="m", title=f"{title}: {best.energy[-1]:,.0f} MWh")
+    """Draw the energy of 16 turbines over exact evaluations, and the best layouts of three searches."""
+    exact = {
+        rival: longest([run for run in runs if (run.turbines, run.kind, run.rival) == (16, "exact", rival)])
+        for rival in LOOKS
+    }
+    figure = new_figure(width=13.5, height=4.2)
+    curves, *layouts = figure.subplots(1, 4, width_ratios=[6.0, 2.5, 2.5, 2.5])
+    _draw_curves(curves, {rival: own for rival, own in exact.items() if own})
+    for place, rival in zip(layouts, ("group", "plain", "tpe"), strict=True):
+        if exact[rival]:
+            _draw_layout(place, max(exact[rival], key=lambda run: run.energy[-1]))
+        else:
+            place.set_axis_off()
     figure.savefig(path, dpi=110)
+
+
+def longest(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs of the budget that has most seeds, the largest of these."""
+    budgets = [run.budget for run in runs]
+    chosen = max(budgets, key=lambda budget: (budgets.count(budget), budget), default=0)
+    return [run for run in runs if run.budget == chosen]
+
+
+def _draw_curves(place: Any, searches: Mapping[str, Sequence[Run]]) -> None:
+    """Draw mean energy over evaluations, each search by name at its end, and published results."""
+    ends: list[tuple[float, int, str]] = []
+    for rival, runs in searches.items():
+        mean = np.mean([run.energy for run in runs], axis=0) / 1e3
+        place.plot(runs[0].checkpoints, mean, color=LOOKS[rival].color, linewidth=2 if rival in AGENTS else 1.4)
+        ends.append((mean[-1], runs[0].budget, rival))
+    for name, known in PUBLISHED.items():
+        place.axhline(known[16] / 1e3, color=GRAY, linewidth=0.6, zorder=0)
+        place.text(10, known[16] / 1e3, f"{name}: {known[16] / 1e3:.0f}", fontsize=7, color=INK, va="bottom")
+    at = -np.inf
+    for end, budget, rival in sorted(ends):
+        at = max(end, at + 3.0)
+        name = f"{LOOKS[rival].name}: {end:.0f}"
+        place.text(1.06 * budget, at, name, color=LOOKS[rival].color, fontsize=9, va="center", backgroundcolor="white")
+    place.set(xscale="log", xlabel="evaluations", ylabel="GWh in a year", title="IEA Wind Task 37, 16 turbines")
+    place.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_layout(place: Any, run: Run) -> None:
+    """Draw a layout on its site, each turbine with a disk: where disks do not overlap, turbines keep the rule."""
+    turn = np.linspace(0, 2 * np.pi, 200)
+    look, radius, layout = LOOKS[run.rival], RADII[run.turbines], np.array(run.layout).reshape(-1, 2)
+    place.fill(radius * np.cos(turn), radius * np.sin(turn), facecolor=PAPER, edgecolor=INK, linewidth=0.8)
+    for x, y in layout:
+        place.add_patch(Circle((x, y), 130.0, color=look.color, alpha=0.3, linewidth=0))
+    place.plot(layout[:, 0], layout[:, 1], ".", color=look.color)
+    place.set_title(f"{look.name}\nbest seed: {run.energy[-1] / 1e3:.1f} GWh", fontsize=9)
+    place.set(aspect="equal", xticks=[], yticks=[])
+    place.spines[:].set_visible(False)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """How often `find_symmetry` finds a planted group exactly, and how often it accepts a symmetry that does not hold.
 
-Prints the table of docs/groups.md. A function is the mean of a function without symmetry over the planted group: smooth
-(random Fourier features) or structured (sums over units and pairs, and peaks), seed by seed in turn; the noise is 2, 5
-and 10 % of its deviation. Beside it stands a test by pairs of images with as many measurements, which knows the noise:
-a random point and its image under every candidate, as often as there are measurements for it; a candidate is accepted
-if no image differs from its point by more than three deviations. Arguments: names of cases, and a number of seeds.
+Prints the table of docs/concepts/groups.md. A function is the mean of a function without symmetry over the planted
+group: smooth (random Fourier features) or structured (sums over units and pairs, and peaks), seed by seed in turn;
+the noise is 2, 5 and 10 % of its deviation. Beside it stands a test by pairs of images with as many measurements,
+which knows the noise: a random point and its image under every candidate, as often as there are measurements for it;
+a candidate is accepted if no image differs from its point by more than three deviations.
+Arguments: names of cases, and a number of seeds.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """How many evaluations `check_symmetry` takes, in the median of 40 seeds.
 
-Prints the table of docs/groups.md.
+Prints the table of docs/concepts/groups.md.
 """
 
 from collections.abc import Callable

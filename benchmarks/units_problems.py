@@ -3,7 +3,8 @@
 Units are planar points p_1, ..., p_n in [-1, 1]^2 and the group is BlockPermutation(n, 2) unless a builder says
 otherwise. Random targets are drawn once, by `default_rng(0)` for each problem, in the order of its formula; an even
 mixture is one half of either kind. Noise is Gaussian with 2 % of the deviation of the function over random points, but
-for problems that say otherwise: those of docs/orbit_gp.md have the noise they have there, and real parts their own.
+for problems that say otherwise: those of docs/concepts/orbit_gp.md have the noise they have there,
+and real parts their own.
 
 What is computed once is kept in units_optima.json: the mean and deviation over 20,000 random points, the best value
 known, and where; `units_search.py` raises it. The first seven are those of GP-Perm (Fotias and Gaganis, arXiv
@@ -346,7 +347,7 @@ def _rated_power(layouts: FloatArray, winds: FloatArray, shares: FloatArray, out
                 out[p] += shares[j] / winds.shape[0] * _share(losses[j]) ** 3
 
 
-# --- those of docs/orbit_gp.md ---
+# --- those of docs/concepts/orbit_gp.md ---
 
 
 def _process(name: str, group: ob.groups.Group, size: int, centers: int | None = None) -> Units:

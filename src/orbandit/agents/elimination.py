@@ -42,7 +42,7 @@ class SideObservationElimination(Agent):
 
     An arm is dropped only if it is worse by more than 4 delta, and until then arms at the border, which few others
     inform, are played most often. So its regret is far above that of `UniformMesh` unless rewards differ by much more
-    than that: see the table in docs/agents.md, printed by benchmarks/rounds.py.
+    than that: see the table in docs/concepts/agents.md, printed by benchmarks/rounds.py.
 
     Parameters
     ----------

@@ -102,8 +102,9 @@ class OrbitTree(Agent):
     X/G. Rewards of points that were not asked for count with twice the radius, and the 4 becomes 6. Pending asks
     narrow keys until they are told. Without a horizon, n is that of the epoch.
 
-    The default has no such bound: its constants were chosen on random problems (docs/orbit_tree.md). Cells are cut
-    at most 62 times, which in ten and more dimensions is what limits how finely the best point is known.
+    The default has no such bound: its constants were chosen on random problems
+    (docs/concepts/orbit_tree.md). Cells are cut at most 62 times, which in ten and more
+    dimensions is what limits how finely the best point is known.
 
     Examples
     --------

@@ -54,8 +54,8 @@ class UniformMesh(Agent):
         How fine: by the order of the group, (log n / (n |G|))^(1/(d+2)); from the measured size K of the net,
         n delta^2 = K log n; "auto" is the first for groups of at most 10,000 elements, otherwise the second. "safe" has
         the least regret bound among meshes not coarser than without the group, so that a group cannot make that bound
-        larger; without a group it is "order". Prefer it for short horizons: docs/agents.md has a table. A number is a
-        length in the space. The rules scale with (high - low) / lipschitz.
+        larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md has a
+        table. A number is a length in the space. The rules scale with (high - low) / lipschitz.
     seed : int, SeedSequence or Generator, optional
         Ties go to priorities drawn from it, once for each arm.
 

@@ -37,7 +37,7 @@ class UniformMeshN(Agent):
     Prefer it to `UniformMesh` where the reward is flat but for a small region, as in the worst case of the theory:
     there its regret was 0.8 of that of `UniformMesh` at n = 100,000 and the same at 1,000,000, on [0,1]^3 under
     Symmetric(3). On cones, whose slopes it blurs by averaging over 2 delta, it was the same up to n = 100,000 and 1.24
-    times as large at 1,000,000. docs/agents.md has the table, printed by benchmarks/rounds.py.
+    times as large at 1,000,000. docs/concepts/agents.md has the table, printed by benchmarks/rounds.py.
 
     Parameters
     ----------

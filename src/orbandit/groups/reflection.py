@@ -1,7 +1,7 @@
 """What all finite reflection groups share: simple roots, the chamber, and a Euclidean quotient.
 
 For such a group the closed chamber { x : <a_i, x> >= 0 for each simple root a_i } meets every orbit in one
-point, and the orbit distance is the plain distance of folds (../docs/groups.md).
+point, and the orbit distance is the plain distance of folds (docs/concepts/groups.md).
 """
 
 from abc import abstractmethod

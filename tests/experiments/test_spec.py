@@ -13,6 +13,7 @@ import pytest
 import orbandit as ob
 from orbandit.errors import InputError, OrbanditError, SpecError
 from orbandit.experiments import spec
+from orbandit.experiments.outline import Outline
 
 GOOD = """\
 name = "cube under S_3"
@@ -48,6 +49,7 @@ lipschitz = ["none", 2.0]
 HEAD = "horizons = [10]\nseeds = 1\n"
 CONE = '[[problem]]\nclass = "Cone"\nspace = { class = "Ball", dim = 2 }\npeak = [0.3, 0.4]\n'
 TREE = '[[agent]]\nclass = "OrbitTree"\n'
+HOO = '[[agent]]\nclass = "HOO"\n'
 
 
 @pytest.fixture
@@ -301,6 +303,38 @@ def test_a_class_of_ones_own_is_told_what_it_takes_by_name(write, signature):
     assert sorted(given) == sorted(SIGNATURES[signature])
     expected = {"space": problem.space, "group": problem.group, "horizon": 10}
     assert all(given[key] is expected[key] or given[key] == 10 for key in expected.keys() & given.keys())
+
+
+def test_an_agent_may_have_some_of_the_horizons_only(write):
+    experiment = spec.read(
+        write("horizons = [100, 10]\nseeds = 3\n" + CONE + TREE + "horizons = [10]\ngroup = [true, false]\n" + HOO)
+    )
+    assert [agent.horizons for agent in experiment.agents] == [(10,), (10,), (100, 10)]
+    assert len(experiment) == len(list(experiment.tasks())) == experiment.outline.n_runs == 12
+    assert Outline.of(experiment.description) == experiment.outline
+    assert [(row.agent, row.horizons, row.n_rounds) for row in experiment.plan()] == [
+        ("OrbitTree", (10,), 30),
+        ("OrbitTree without group", (10,), 30),
+        ("HOO", (100, 10), 330),
+    ]
+    alone = spec.read(write("horizons = [10]\nseeds = 3\n" + CONE + TREE))
+    parameters = [task.parameters for task in experiment.tasks()]
+    assert all(task.parameters in parameters for task in alone.tasks())  # the same runs, kept under the same keys
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("[10, 20]", "`agent[0].horizons[1]` must be one of the experiment's `horizons` (100, 10), but got 20."),
+        ("[]", "`agent[0].horizons` must have at least 1 item"),
+        ("10", "`agent[0].horizons` must be a valid list, but got 10"),
+        ("[10, 10]", "`agent[0].horizons` must all be different"),
+        ("[0]", "`agent[0].horizons[0]` must be greater than or equal to 1"),
+    ],
+)
+def test_horizons_of_an_agent_are_some_of_the_experiments(write, given, text):
+    ((line, found),) = mistakes_of(write("horizons = [100, 10]\n" + TREE + f"horizons = {given}\n" + CONE))
+    assert (line, found[: len(text)]) == (4, text)
 
 
 SEEDS = "must be a whole number of runs, from 1 to 1,000,000, or a list of seeds"

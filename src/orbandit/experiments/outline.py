@@ -50,7 +50,8 @@ class Outline:
             return None
         agents = tuple(namer.name(table, given) for table in tables for given in grid(table))
         problems = tuple(problem_names(description["problem"]))
-        return cls(problems, agents, len(problems) * len(agents) * len(checked.horizons) * len(checked.seeds))
+        n_pairs = sum(grid_size(table) * len(table.get("horizons", checked.horizons)) for table in tables)
+        return cls(problems, agents, len(problems) * n_pairs * len(checked.seeds))
 
     def as_text(self) -> str:
         """Return it as JSON."""
@@ -80,7 +81,7 @@ def axes(table: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {
         key: value if isinstance(value, list) else [value]
         for key, value in table.items()
-        if key not in ("class", "name")
+        if key not in ("class", "name", "horizons")
     }
 
 

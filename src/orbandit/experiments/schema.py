@@ -41,12 +41,23 @@ def check(data: dict[str, Any]) -> tuple[Settings | None, list[Mistake]]:
         elif key in TABLES or key == "horizons":
             what = f"[[{key}]]" if key in TABLES else f"key {key!r}"
             mistakes.append(Mistake((key,), f"missing {what} of an experiment."))
+    if not mistakes:
+        mistakes = list(_horizons_beside(data["horizons"], data["agent"]))
     if mistakes:
         return None, mistakes
     seeds = data.get("seeds", DEFAULT_SEEDS)
     listed = seeds if isinstance(seeds, list) else list(range(seeds))
     name, horizons = data.get("name", ""), data["horizons"]
     return Settings(name, horizons, listed, data.get("checkpoints"), data.get("timeout")), []
+
+
+def _horizons_beside(horizons: list[int], agents: list[dict[str, Any]]) -> Iterator[Mistake]:
+    """Yield horizons of agents that the experiment does not have."""
+    for i, table in enumerate(agents):
+        for k, horizon in enumerate(table.get("horizons", [])):
+            if horizon not in horizons:
+                rule = f"be one of the experiment's `horizons` ({', '.join(map(str, horizons))})"
+                yield _refused(("agent", i, "horizons", k), rule, horizon)
 
 
 def _refused(path: KeyPath, rule: str, given: object) -> Mistake:
@@ -116,12 +127,20 @@ def _table(path: KeyPath, value: object) -> Broken:
         yield from _text((*path, "name"), value["name"])
 
 
+def _agent(path: KeyPath, value: object) -> Broken:
+    yield from _table(path, value)
+    if isinstance(value, dict) and "horizons" in value:
+        yield from HORIZONS((*path, "horizons"), value["horizons"])
+
+
+HORIZONS = partial(_integers, low=1, high=MAX_HORIZON)
+
 TABLES = ("problem", "agent")
 """What is written in double brackets."""
 
 RULES: dict[str, Callable[[KeyPath, Any], Broken]] = {
     "name": _text,
-    "horizons": partial(_integers, low=1, high=MAX_HORIZON),
+    "horizons": HORIZONS,
     "seeds": partial(_count_or_list, what="runs", most=MAX_SEEDS, items="seeds", low=0, high=MAX_STORED_SEED),
     "checkpoints": partial(
         _count_or_list,
@@ -132,6 +151,7 @@ RULES: dict[str, Callable[[KeyPath, Any], Broken]] = {
         high=MAX_HORIZON,
     ),
     "timeout": _timeout,
-    **dict.fromkeys(TABLES, partial(_items, rule=_table)),
+    "problem": partial(_items, rule=_table),
+    "agent": partial(_items, rule=_agent),
 }
 """What each key must be, in the order in which they are told."""

@@ -61,12 +61,13 @@ class ProblemSpec:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """An agent of a grid: its name, class, parameters as in the file without the group, and sources."""
+    """An agent of a grid: its name, class, parameters as in the file without the group, sources and horizons."""
 
     name: AgentName
     class_name: str
     parameters: dict[str, Any]
     sources: dict[str, str]
+    horizons: tuple[int, ...]
 
     @property
     def label(self) -> str:
@@ -100,7 +101,7 @@ class Experiment:
     problems, agents : tuple
         In the order of the file, with grids expanded.
     horizons, seeds : tuple of int
-        Each pair plays every horizon with every seed.
+        Each pair plays every horizon with every seed; an agent may have only some of the horizons.
     checkpoints : int or tuple of int
         When the regret is read, as `simulate` takes it.
     description, folder : dict, Path
@@ -121,7 +122,7 @@ class Experiment:
     timeout: float | None = None
 
     def __len__(self) -> int:
-        return len(self.problems) * len(self.agents) * len(self.horizons) * len(self.seeds)
+        return len(self.problems) * sum(len(agent.horizons) for agent in self.agents) * len(self.seeds)
 
     @property
     def outline(self) -> Outline:
@@ -133,21 +134,25 @@ class Experiment:
         """Yield every run: by problem, then agent, then horizon, then seed, each in the order of the file."""
         given = self.checkpoints
         rest = {"checkpoints": given if isinstance(given, int) else list(given), "version": version("orbandit")}
-        for problem, agent, horizon, seed in itertools.product(self.problems, self.agents, self.horizons, self.seeds):
-            parameters: dict[str, Any] = {
-                "problem": problem.table,
-                "agent": agent.table,
-                "horizon": horizon,
-                "seed": seed,
-            }
-            if sources := problem.sources | agent.sources:
-                parameters["sources"] = sources
-            yield Task(problem.name, agent.label, horizon, seed, {**parameters, **rest}, self.folder)
+        for problem, agent in itertools.product(self.problems, self.agents):
+            for horizon, seed in itertools.product(agent.horizons, self.seeds):
+                parameters: dict[str, Any] = {
+                    "problem": problem.table,
+                    "agent": agent.table,
+                    "horizon": horizon,
+                    "seed": seed,
+                }
+                if sources := problem.sources | agent.sources:
+                    parameters["sources"] = sources
+                yield Task(problem.name, agent.label, horizon, seed, {**parameters, **rest}, self.folder)
 
     def plan(self) -> list[PlanRow]:
         """Return what would run, a row for each problem and agent."""
-        size = (self.horizons, len(self.seeds), sum(self.horizons) * len(self.seeds))
-        return [PlanRow(p.name, a.label, *size) for p, a in itertools.product(self.problems, self.agents)]
+        n_seeds = len(self.seeds)
+        return [
+            PlanRow(problem.name, agent.label, agent.horizons, n_seeds, sum(agent.horizons) * n_seeds)
+            for problem, agent in itertools.product(self.problems, self.agents)
+        ]
 
     def build_problem(self, name: str) -> Problem:
         """Return the problem of a name, which is built once in a process."""
@@ -246,7 +251,7 @@ class _Reader:
         checked, wrong = check(self._data)
         self.mistakes += wrong
         problems = self._problems(self._tables("problem"))
-        agents = self._agents(self._tables("agent"))
+        agents = self._agents(self._tables("agent"), checked.horizons if checked else [])
         if self.mistakes or checked is None:
             return None
         horizons, seeds = tuple(checked.horizons), tuple(checked.seeds)
@@ -282,7 +287,7 @@ class _Reader:
                 self.mistakes += [Mistake((*path, *one.path), one.text) for one in error.mistakes]
         return specs
 
-    def _agents(self, tables: Tables) -> list[AgentSpec]:
+    def _agents(self, tables: Tables, horizons: list[int]) -> list[AgentSpec]:
         specs: list[AgentSpec] = []
         seen: dict[str, str] = {}
         namer = Namer()
@@ -301,7 +306,9 @@ class _Reader:
                 name = namer.name(table, given)
                 given.pop("group", None)
                 own = self._sources("agent", {"class": table["class"], **given}, path)
-                spec = AgentSpec(name, table["class"], given, own)
+                spec = AgentSpec(
+                    name, table["class"], given, own, tuple(table.get("horizons", horizons) if horizons else ())
+                )
                 text = as_text(spec.table)
                 if seen.setdefault(text, name.label) != name.label:
                     self._add(path, f"the agent {seen[text]} is there twice; leave one of them out.")

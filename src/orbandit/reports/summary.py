@@ -187,8 +187,11 @@ class ProblemResult:
 
     @property
     def longest(self) -> HorizonResult:
-        """What was played with the longest horizon that all agents have, or the most of them while runs are missing."""
-        return max(self.horizons, key=lambda result: (len(result.agents), result.horizon))
+        """What was played with the longest horizon that at least half of the agents have played."""
+        most = max(len(result.agents) for result in self.horizons)
+        return max(
+            (result for result in self.horizons if 2 * len(result.agents) >= most), key=lambda result: result.horizon
+        )
 
     @property
     def has_group(self) -> bool:

@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: test demo lint browser server bench test-oldest clean
+.PHONY: test demo lint browser server docs bench test-oldest clean
 
 # One process for each processor, and one thread for each process: linear algebra must not start more.
 test: lint browser server
@@ -27,6 +27,10 @@ server:
 
 demo: $(STAMP)
 	$(BIN)/orbandit demo
+
+# The site in out/site, to be opened from there; warnings are errors.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'

@@ -30,7 +30,7 @@ class OrbitUCB1(Agent):
     n_arms : int
         Number of arms, named 0, ..., n_arms - 1; at most 10,000,000.
     generators : (k, n_arms) array of int
-        Permutations of the arms that generate the group: arm i goes to generators[j][i].
+        Permutations of the arms that generate the group: arm i goes to `generators[j][i]`.
     horizon, reward_range, seed
         As for `UCB1`.
 

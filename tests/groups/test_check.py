@@ -24,7 +24,7 @@ def test_a_symmetric_function_passes_with_and_without_noise():
     for scale, most in ((0.0, 36), (0.05, 150)):
         report = ob.check_symmetry(noisy(lambda x: np.prod(x) + x.max(), scale), cube, G.Symmetric(3))
         assert report
-        assert report.clear
+        assert report.clear is True
         assert report.invariant
         assert report.failed == ()
         assert report.evaluations == len(report.history) <= most
@@ -36,7 +36,7 @@ def test_a_symmetric_function_passes_with_and_without_noise():
 def test_noise_that_hides_everything_leaves_the_answer_open():
     report = ob.check_symmetry(noisy(np.prod, 2.0), cube, G.Symmetric(3))
     assert report
-    assert not report.clear
+    assert report.clear is False
     assert report.evaluations == 200
     assert report.resolution > 1.0
     assert "the answer is not clear (200 evaluations; one of " in str(report)

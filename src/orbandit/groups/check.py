@@ -344,7 +344,7 @@ class _Test:
             variance, error = evidence.variance()
             tolerated = self._tolerated(variance - error)
             small = max(evidence.resolution(self._level) ** 2, evidence.square()) <= tolerated
-            self._invariant = tolerated > 0 and small and evidence.standing < self._level**-0.5
+            self._invariant = bool(tolerated > 0 and small and evidence.standing < self._level**-0.5)
         return self._invariant
 
     def _named(self, member: int) -> bool:

@@ -30,6 +30,7 @@ SHOWN = {  # what each example must print
         "  with the group      without it\n        100     0 ",
         "picture: ",
     ],
+    "five_sensors.py": ["best known 81.7", "         40     0 ", "pictures: "],
     "floris_farm.py": ["the group has order 240", "seed 0, approximate "],
     "four_workers.py": [
         "after 20 runs: speeds [",

@@ -24,6 +24,7 @@ SHOWN = {  # what each example must print
         "swaps coordinates 1 and 2",
         "measurements: 1.5",
     ],
+    "concepts.py": ["nets.png", "Cyclic(3): least eigenvalue of the max kernel on 200 points -0.24"],
     "dictionary_learning.py": ["the best two atoms explain 83.9% of the patches", "ratio: 0.", "picture: "],
     "eight_turbines.py": [
         "best layout known: 0.962",

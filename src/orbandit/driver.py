@@ -21,7 +21,7 @@ Under way
 
 An agent of the user's own needs `ask` and `tell`. Without `expect` and `forget` it is not told what is under way beyond
 what it asked for itself; without `recommend` the best point measured is recommended, and without `estimate` its value
-is the mean of what was measured at the nearest point.
+is the mean of what was measured at the nearest point. Without `interval` nothing is said of the error of an estimate.
 """
 
 import math
@@ -284,6 +284,14 @@ class Driver:
         rows, gains = self._good()
         distances = self._distances(place[None], self.points[rows])[0]
         return float(self._sign * gains[distances <= distances.min()].mean())
+
+    def interval(self, point: Array) -> tuple[float, float]:
+        """Return what the mean value at a point lies between, with 95%; NaN if the agent has no `interval`."""
+        agent, unit = self._informed()
+        if not hasattr(agent, "interval"):
+            return math.nan, math.nan
+        low, high = sorted(self._sign * end / unit for end in agent.interval(self._units.enter(point)))
+        return float(low), float(high)
 
     def history(self, many: int | None = None) -> History:
         """Return what was measured, of the first so many outcomes."""

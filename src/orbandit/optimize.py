@@ -43,12 +43,17 @@ class Best:
         All measurements.
     interrupted : bool
         Whether Ctrl-C ended the search before the budget was spent.
+    interval : tuple of two floats
+        Between which the mean at the point lies with 95%, by the model of the agent: `OrbitGP` and
+        `OrbitTree` have one, and so may an agent of one's own that has `interval(point)`. NaN for
+        others, and where nothing is known.
     """
 
     point: Array
     value: float
     history: History
     interrupted: bool = False
+    interval: tuple[float, float] = (math.nan, math.nan)
 
 
 @final
@@ -291,7 +296,7 @@ def _optimize(
             interrupted = True
     try:
         point = driver.recommend()
-        return Best(point, driver.estimate(point), driver.history(), interrupted)
+        return Best(point, driver.estimate(point), driver.history(), interrupted, driver.interval(point))
     except (Exception, KeyboardInterrupt) as error:
         _stop(driver, bench, failures == "avoid", "choosing the best point", None, error)
 

@@ -49,6 +49,9 @@ Seed = RandomLike | None
 MAX_BATCH = 100_000
 """Most points to ask for at once."""
 
+CREDIBLE = 1.96
+"""A normal distribution has 95% within so many deviations of its mean."""
+
 FIRST_HORIZON = 64
 """The horizon of the first epoch of an agent without one; each epoch doubles it."""
 

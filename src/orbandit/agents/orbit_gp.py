@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, shown, unknown_name
-from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.base import CREDIBLE, Agent, Seed, State
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import (
     Ground,
@@ -326,6 +326,37 @@ class OrbitGP(Agent):
             return math.nan
         mean, _ = self._model.at(self._model.features(self._points.inside(point)[None]))
         return np.clip(self._model.warp.undone(mean[0]), 0.0, 1.0)
+
+    def interval(self, point: Any) -> tuple[float, float]:
+        """Return the 95% credible interval of the mean reward at a point, NaN if nothing is known.
+
+        Parameters
+        ----------
+        point : (dim,) array
+            A point of the space.
+
+        Returns
+        -------
+        tuple of two floats
+            The least and the largest mean, in units of rewards. The parameters of the kernel are
+            taken as fitted: their own uncertainty is not part of it.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> agent = ob.agents.OrbitGP(ob.spaces.Box(0.0, 1.0, dim=1), horizon=10, seed=0)
+        >>> agent.tell_batch([[0.1], [0.5], [0.9]], [0.2, 0.6, 0.4])
+        >>> low, high = agent.interval([0.5])
+        >>> low < agent.estimate([0.5]) < high
+        True
+        """
+        self.arms.check([point])
+        if not self._model.size:
+            return math.nan, math.nan
+        mean, variance = self._model.at(self._model.features(self._points.inside(point)[None]))
+        ends = mean + np.array([-CREDIBLE, CREDIBLE]) * np.sqrt(variance)
+        low, high = self._unscaled(np.clip(self._model.warp.undone(ends), 0.0, 1.0)).tolist()
+        return low, high
 
     def _renew(self) -> None:
         """Take up the new horizon: only the weight of the deviation changes."""

@@ -29,7 +29,7 @@ from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
 from orbandit.agents.asymmetry import Asymmetry
-from orbandit.agents.base import Agent, Seed, State
+from orbandit.agents.base import CREDIBLE, Agent, Seed, State
 from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.leaves import PRIOR, Leaves, check_state, radii
@@ -321,6 +321,38 @@ class OrbitTree(Agent):
         if not (self._stats[:, COUNT] > 0).any():
             return math.nan
         return np.clip(kriging.krige(self._tree, self._place(point))[0], 0.0, 1.0)
+
+    def interval(self, point: Any) -> tuple[float, float]:
+        """Return the 95% prediction interval of the mean reward at a point, NaN if nothing is known.
+
+        Parameters
+        ----------
+        point : (dim,) array
+            A point of the space.
+
+        Returns
+        -------
+        tuple of two floats
+            The least and the largest mean, in units of rewards, by the kriging of the cells nearby
+            that estimates it. It is no confidence bound of `guarantee="theory"`.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> tree = ob.agents.OrbitTree(ob.spaces.Box(0.0, 1.0, dim=1), horizon=50, seed=0)
+        >>> for reward in [0.4, 0.6] * 25:
+        ...     tree.tell([0.5], reward)
+        >>> low, high = tree.interval([0.5])
+        >>> low < tree.estimate([0.5]) < high
+        True
+        """
+        self.arms.check([point])
+        if not (self._stats[:, COUNT] > 0).any():
+            return math.nan, math.nan
+        mean, deviation = kriging.krige(self._tree, self._place(point))
+        ends = mean + np.array([-CREDIBLE, CREDIBLE]) * deviation
+        low, high = self._unscaled(np.clip(ends, 0.0, 1.0)).tolist()
+        return low, high
 
     def _renew(self) -> None:
         """Take up the new horizon: all keys change, the cells stay."""

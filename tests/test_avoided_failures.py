@@ -1,5 +1,6 @@
 """maximize with failures="avoid": what fails is kept, counted and avoided, and one crash condemns no region."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -83,6 +84,7 @@ def test_whatever_fails_is_kept_and_the_callback_sees_it(bad):
         measure, CUBE, S3, budget=12, seed=0, failures="avoid", callback=lambda state: seen.append(state.value)
     )
     np.testing.assert_array_equal(best.history.failed, calls[2::3])
+    assert best.history.failed_at.tolist() == [2, 5, 8, 11]
     assert len(best.history) == 8
     assert [math.isnan(each) for each in seen] == [False, False, True] * 4
 
@@ -98,6 +100,9 @@ def test_failed_points_are_resumed_with_the_history():
     many = len(first.failed)
     assert many > 2
     np.testing.assert_array_equal(again.history.failed[:many], first.failed)
+    np.testing.assert_array_equal(again.history.failed_at[:many], first.failed_at)
+    np.testing.assert_array_equal(again.history.values[: len(first)], first.values)
+    assert (first.failed_at < np.arange(len(first), 30)).any()  # not all of them last
     assert len(again.history) + len(again.history.failed) == 40
     forgetful = ob.maximize(
         measure, CUBE, S3, budget=10, seed=0, failures="avoid", history=History(first.points, first.values)
@@ -105,6 +110,9 @@ def test_failed_points_are_resumed_with_the_history():
     assert not np.array_equal(forgetful.history.points[len(first) :], again.history.points[len(first) :])
     with pytest.raises(InputError, match="must have points of"):
         ob.maximize(measure, CUBE, S3, budget=1, history=History(first.points, first.values, first.failed + 5))
+    for numbers in (first.failed_at[1:], first.failed_at * 0, first.failed_at + 30, first.failed_at + 0.5):
+        with pytest.raises(InputError, match=f"failed_at` must be {many} different numbers from 0 to 29"):
+            ob.maximize(measure, CUBE, S3, budget=1, history=dataclasses.replace(first, failed_at=numbers))
 
 
 @pytest.mark.parametrize("budget", [1, 5, 40])

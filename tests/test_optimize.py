@@ -370,7 +370,10 @@ def test_a_history_goes_through_a_pickle_and_old_ones_knew_of_no_failures():
     old = History.__new__(History)
     old.__setstate__({"points": history.points, "values": history.values})
     assert old.failed.shape == (0, 2)
+    assert old.failed_at.shape == (0,)
     assert len(old) == 1
+    old.__setstate__({"points": history.points, "values": history.values, "failed": history.failed})
+    assert old.failed_at.tolist() == [1]  # of failures whose order is not known
 
 
 # --- a rule for what is feasible ---

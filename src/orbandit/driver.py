@@ -300,7 +300,8 @@ class Driver:
         points = np.array([outcome.point for outcome in good]).reshape(-1, self._space.dim)
         failed = np.array([outcome.point for outcome in outcomes if outcome.value is None])
         values = np.array([outcome.value for outcome in good], dtype=np.float64)
-        return History(points, values, failed.reshape(-1, self._space.dim))
+        failed_at = [number for number, outcome in enumerate(outcomes) if outcome.value is None]
+        return History(points, values, failed.reshape(-1, self._space.dim), np.array(failed_at, dtype=np.intp))
 
     def _ended(self, point: Array) -> Array:
         """Return the place of a point that is no longer under way."""

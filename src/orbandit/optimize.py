@@ -385,12 +385,21 @@ def _checked(history: History | None, space: Space) -> list[Outcome]:
     failed = as_points(history.failed, space.dim, "history.failed")[0]
     if values.shape != (len(points),):
         raise InputError(f"`history` must have one value for each of its {len(points)} points.")
+    numbers, many = np.asarray(history.failed_at), len(points) + len(failed)
+    places = set(numbers.tolist())
+    if numbers.shape != (len(failed),) or len(places) < len(failed) or not places <= set(range(many)):
+        raise InputError(
+            f"`history.failed_at` must be {len(failed)} different numbers from 0 to {many - 1}, but got "
+            f"{shown(history.failed_at)}."
+        )
     both = np.concatenate([points, failed])
     inside = np.asarray(space.contains(both, tol=space.tolerance))
     if not inside.all():
         raise InputError(f"`history` must have points of {shown(space)}, but has {shown(both[~inside][0])}.")
-    good = [Outcome(point, value) for point, value in zip(points, values.tolist(), strict=True)]
-    return good + [Outcome(point, None) for point in failed]
+    outcomes: list[Outcome] = [Outcome(point, value) for point, value in zip(points, values.tolist(), strict=True)]
+    for place in np.argsort(numbers):
+        outcomes.insert(int(numbers[place]), Outcome(failed[place], None))
+    return outcomes
 
 
 @contextmanager

@@ -36,8 +36,8 @@ from results import read_lines
 
 import orbandit as ob
 from orbandit._checks import Array
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, GRAY, INK, PAPER
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, GRAY, INK, PAPER
 from orbandit.spaces.feasible_set import FeasibleSet
 
 

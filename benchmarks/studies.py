@@ -39,8 +39,8 @@ import orbandit as ob
 from groups import report
 from orbandit._checks import Array
 from orbandit.integrations.optuna import OrbitSampler
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, INK
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, INK
 
 ROOT = Path(__file__).parents[1]
 BUDGETS, FIRST_SEED, SEEDS = (100, 300, 1_000), 100, 10

@@ -50,8 +50,8 @@ from units_problems import BUILDERS, Record, Units, check, keep, records, units
 import orbandit as ob
 from groups import report
 from orbandit._checks import Array
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, GRAY, INK
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, GRAY, INK
 
 ROOT = Path(__file__).parents[1]
 RESULTS, PICTURE = Path(__file__).with_name("units_results.jsonl"), ROOT / "docs" / "images" / "units.png"

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 
 import orbandit as ob
 from orbandit.optimize import Best
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, GRAY, INK, PAPER
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, GRAY, INK, PAPER
 
 KINDS = {"with the group": True, "without it": False}
 

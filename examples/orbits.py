@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import orbandit as ob
-from orbandit.reports.orbits import new_figure
+from orbandit.pictures.figures import new_figure
 
 HEADER = ("group", "order", "faces", "a point", "its fold")
 

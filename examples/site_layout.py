@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 
 import orbandit as ob
 from orbandit.optimize import Best
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, INK, PAPER
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, INK, PAPER
 
 LAND = np.array(
     [(-1100, -700), (-300, -1000), (700, -900), (1100, -100), (500, 150), (800, 800), (-200, 1000), (-900, 500)]

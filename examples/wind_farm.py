@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import orbandit as ob
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import DOT, INK, PAPER
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import DOT, INK, PAPER
 
 
 def draw_layout(farm: ob.problems.WindFarm, path: Path) -> None:

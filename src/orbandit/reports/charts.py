@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
-from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look
+from orbandit.pictures.palette import BEST, GRAY, INK, SHADE, Look
 from orbandit.reports.scenes import PlanarScene, Solid, SolidScene
 from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, Curve, HorizonResult, ProblemResult
 

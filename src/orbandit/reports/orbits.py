@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from orbandit._checks import as_point, shown
-from orbandit.errors import InputError, MissingExtraError
+from orbandit.errors import InputError
 from orbandit.groups import Group
-from orbandit.reports.palette import DOT, INK, PAPER, SHADE, STAR
-from orbandit.reports.scenes import clip, extremes, flat_directions
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.outlines import extremes, flat_directions
+from orbandit.pictures.palette import DOT, INK, PAPER, SHADE, STAR
+from orbandit.reports.scenes import clip
 from orbandit.spaces import Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def draw_orbit(
@@ -63,12 +64,3 @@ def draw_orbit(
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
     axes.set_title(f"{group!r}\non {space!r}" if title is None else title, fontsize=10, color=INK)
     return axes
-
-
-def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure, made without pyplot so that no global state is kept."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("pictures need matplotlib: pip install 'orbandit[plot]'.") from error
-    return Figure(figsize=(width, height), layout="constrained")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orbandit.errors import InputError
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import BEST, GRAY, INK, SHADE, Look, looks
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import BEST, GRAY, INK, SHADE, Look, looks
 from orbandit.reports.scenes import PlanarScene, SolidScene, scene_of
 from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, Curve, HorizonResult, ProblemResult, Summary
 

@@ -2,17 +2,14 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from orbandit._checks import shown
 from orbandit.errors import InputError, InputTypeError
 from orbandit.experiments.simulation import Runs
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, INK
-
-PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+from orbandit.pictures.figures import as_picture_path, new_figure, save_picture
+from orbandit.pictures.palette import COLORS, INK
 
 
 def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title: str) -> None:
@@ -31,9 +28,7 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
         raise InputTypeError(f"`runs` must map names to what `ob.simulate` returned, but got {shown(runs)}.")
     if not runs:
         raise InputError("`runs` must hold at least one curve, but is empty.")
-    target = Path(path)
-    if target.suffix.lower() not in PICTURE_SUFFIXES:
-        raise InputError(f"`path` must end in one of {', '.join(PICTURE_SUFFIXES)}, but got {target.name!r}.")
+    target = as_picture_path(path)
     figure = new_figure(width=8.0, height=3.8)
     curves, bars = figure.subplots(1, 2, width_ratios=(2, 1))
     for color, (name, run) in zip(np.resize(COLORS, len(runs)), runs.items(), strict=True):
@@ -54,5 +49,4 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
     for axes in (curves, bars):
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, color=INK)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=150)
+    save_picture(figure, target)

@@ -13,8 +13,8 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 from orbandit._checks import Array
 from orbandit.errors import GroupTooLargeError, NoDomainError
 from orbandit.groups import Domain, Group
+from orbandit.pictures.outlines import extremes, flat_directions
 from orbandit.problems import Problem
-from orbandit.spaces import Space
 
 GRID = 121
 """Places along each side of the picture of a mean."""
@@ -144,21 +144,6 @@ def _solid(problem: Problem) -> SolidScene:
     best = np.asarray(problem.optimizer)
     means = problem.mean(problem.space.project(fine.corners))
     return SolidScene(fine, cell, np.asarray(means), best, _orbit(problem.group, best))
-
-
-def extremes(space: Space, directions: Array) -> Array:
-    """Return the extreme points of a space in directions (m, dim), in their order; equal neighbours are one."""
-    middle = np.mean(space.bounds, axis=0)
-    points = space.project(middle + 1e3 * space.diameter * directions)
-    kept = np.ones(len(points), dtype=bool)
-    kept[1:] = np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6 * space.diameter
-    return points[kept]
-
-
-def flat_directions(many: int = 720) -> Array:
-    """Return directions of the plane, evenly spread and in order."""
-    angles = 2 * np.pi * np.arange(many) / many
-    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def clip(polygon: Array, domain: Domain) -> Array:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from orbandit._files import in_one_step
 from orbandit.errors import InputError, MissingExtraError
+from orbandit.pictures.palette import looks
 from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart, simple_chart
-from orbandit.reports.palette import looks
 from orbandit.reports.scenes import SolidScene, scene_of
 from orbandit.reports.statistics import MIN_RUNS_TO_BOOTSTRAP, RESAMPLES, Interval
 from orbandit.reports.summary import MAX_AGENTS_COMPARED, ProblemResult, Summary

@@ -194,6 +194,11 @@ class Driver:
         return not self._gains
 
     @property
+    def group(self) -> Group | None:
+        """What the agent knows of the symmetry, in the caller's units."""
+        return self._group
+
+    @property
     def points(self) -> Array:
         """The points of all outcomes, as the agent knows them."""
         return self._places.filled

@@ -6,12 +6,13 @@ or lost, whatever ends the search.
 """
 
 import math
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal, NoReturn, TypeAlias, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias, final
 
 import numpy as np
 
@@ -23,8 +24,13 @@ from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
 from orbandit.history import History as History
 from orbandit.measuring import Bench, Failed, Measure, Result, bench_of
+from orbandit.pictures.figures import as_picture_path, save_picture
+from orbandit.pictures.search import Search, draw_search
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Failures: TypeAlias = Literal["raise", "avoid"]
 
@@ -47,6 +53,12 @@ class Best:
         Between which the mean at the point lies with 95%, by the model of the agent: `OrbitGP` and
         `OrbitTree` have one, and so may an agent of one's own that has `interval(point)`. NaN for
         others, and where nothing is known.
+    space : Space or None
+        Where it was searched; None for what 0.1.0 pickled.
+    group : Group or None
+        What the function was taken to be invariant under.
+    is_minimum : bool
+        Whether the least value was sought.
     """
 
     point: Array
@@ -54,6 +66,63 @@ class Best:
     history: History
     interrupted: bool = False
     interval: tuple[float, float] = (math.nan, math.nan)
+    space: Space | None = field(default=None, repr=False)
+    group: Group | None = field(default=None, repr=False)
+    is_minimum: bool = field(default=False, repr=False)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        label: str = "value",
+        names: Sequence[str] | None = None,
+    ) -> "Figure":
+        """Draw the search; needs `orbandit[plot]`.
+
+        Left are the measured values, the best of them so far, and the estimate at the recommended
+        point with its 95% interval, if the agent has one (see `interval`). Values beyond Tukey's
+        outer fences are triangles at the edge, failed measurements are crosses.
+
+        Right are the points, the better the darker. If they consist of units in the plane, because
+        the group moves pairs of coordinates or the space is a product of planar ones, all units are
+        drawn in one plane. A single point of one or two dimensions is a dot, and in two dimensions
+        the images of the recommended point are drawn, too, if there are at most 500. All others are
+        drawn in parallel coordinates: a line for each point, folded by the group. Of more than 500
+        evaluations those evenly spaced by the rank of their value are drawn here.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            A .png, .svg or .pdf file to write; missing folders are made.
+        label : str
+            What values are, with their unit.
+        names : sequence of str, optional
+            What coordinates are, with their units: two for units in the plane, else one for each.
+
+        Returns
+        -------
+        matplotlib Figure
+            It shows itself where a notebook's cell ends with it, and can be changed before
+            `figure.savefig(path)`. `figure.axes` begins with the two pictures.
+
+        Examples
+        --------
+        >>> import orbandit as ob
+        >>> sensors = ob.spaces.Box(0, 4, dim=2) ** 3
+        >>> best = ob.maximize(lambda x: x.std(), sensors, ob.groups.BlockPermutation(3, 2),
+        ...                    budget=20, seed=0)
+        >>> figure = best.plot(label="spread, m", names=["east, m", "north, m"])
+        >>> [axes.get_xlabel() for axes in figure.axes[:2]]
+        ['evaluations', 'east, m']
+        """
+        target = None if path is None else as_picture_path(path)
+        if self.space is None:
+            raise InputError("`plot` needs the space, which a result pickled by 0.1.0 does not have; search again.")
+        search = Search(self.space, self.group, self.history, self.point, self.value, self.interval, self.is_minimum)
+        figure = draw_search(search, label, names)
+        if target is not None:
+            save_picture(figure, target)
+        return figure
 
 
 @final
@@ -157,8 +226,9 @@ def maximize(
     Returns
     -------
     Best
-        With `.point`, `.value` and `.history`. Ctrl-C ends the search early and returns what is known, without waiting
-        for measurements under way; while the best point is chosen, it ends with a `MeasurementError`.
+        With `.point`, `.value`, `.interval`, `.history` and `.plot()`. Ctrl-C ends the search early
+        and returns what is known, without waiting for measurements under way; while the best point
+        is chosen, it ends with a `MeasurementError`.
 
     Raises
     ------
@@ -296,7 +366,16 @@ def _optimize(
             interrupted = True
     try:
         point = driver.recommend()
-        return Best(point, driver.estimate(point), driver.history(), interrupted, driver.interval(point))
+        return Best(
+            point,
+            driver.estimate(point),
+            driver.history(),
+            interrupted,
+            driver.interval(point),
+            space,
+            driver.group,
+            sign < 0,
+        )
     except (Exception, KeyboardInterrupt) as error:
         _stop(driver, bench, failures == "avoid", "choosing the best point", None, error)
 

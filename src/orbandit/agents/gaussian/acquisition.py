@@ -1,13 +1,14 @@
-"""Acquisition functions on X/G: an upper confidence bound, or a function drawn from the posterior (Thompson sampling).
+"""Acquisition functions on X/G: an upper confidence bound, or Thompson sampling.
 
     ucb         maximise m(x) + beta sqrt(v(x)),   beta as `deviations` says
     best        the same with the first beta of LADDER that promises to gain enough, beyond the best mean known
     thompson    draw a function from the posterior, at candidates near the best bounds, and play its largest value
 
-A bound is maximised from the best of the pool of candidates, of the points observed, and of random steps and moves of
-single units from the best of these, by spectral projected gradients (Birgin, Martinez, Raydan 2000), which need no
-more of a space than its projection; where rules are to be kept, a way back to what is feasible takes its place. All
-starts move at once. A point observed before is played again if its bound is as good, nearly, and it is feasible.
+A bound is maximised by spectral projected gradients (Birgin, Martinez, Raydan 2000), which need
+only the projection onto the space; with constraints, a repair step replaces it. The starts are the
+best of the candidates, of the observed points, and of random steps and moves of single units from
+these. All starts move at once. An observed point is played again if it is feasible and its bound is
+nearly as good.
 """
 
 import math
@@ -29,39 +30,43 @@ from orbandit.spaces.feasible_set import FeasibleSet
 DESIGN_SHARE = 4
 """The initial design takes at most one of so many rounds."""
 BINARY_BETA, USUAL_BETA, QUIET_BETA = 2.0, 2.6, 3.0
-"""The weight of the deviation for Bernoulli rewards, for others, and for those with little noise: one sample suffices
-then, so that more is explored."""
+"""The weight beta for Bernoulli rewards, for others, and for those with little noise: with little
+noise one sample suffices, so we explore more."""
 LADDER = 1.0, 3.0, 9.0
-"""Weights where the last recommendation is what counts: in many dimensions a large one goes to walls and corners,
-where the variance is largest, and a small one settles for the first good place. The last is for a model that is
-overconfident."""
+"""Weights beta for simple regret. In many dimensions a large one goes to walls and corners, where
+the variance is largest, and a small one stays at the first local optimum. The last is for an
+overconfident model."""
 GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
-"""What is enough to gain: so many deviations of the noise, and so much of what the best point is above the median."""
+"""Least gain of a bound over the best mean: the larger of so many standard deviations of the noise,
+and this fraction of the best mean less the median."""
 CAUTION = 0.5
-"""Deviations taken off the mean of a point to be recommended."""
+"""Standard deviations subtracted from the mean of a point to be recommended."""
 SETTLING_STEPS = 40
 """Steps to the point recommended."""
 QUIET_NOISE = 0.03
-"""Noise is little below this part of the signal's variance."""
+"""Noise counts as little below this fraction of the signal variance."""
 ASCENTS = 3
 """Ascents at a time."""
 NEARBY_STEPS = 24
-"""Random steps from the best points; half of them are moves of one unit if there is a group. Without one, moves of
-one coordinate were worse."""
+"""Random steps from the best points; half of them move one unit if there is a group. Without one,
+moves of one coordinate were worse."""
 ASCENT_STEPS = 10
 """Steps of an ascent."""
 LEAST_GAIN = 1e-4
-"""An ascent ends when its steps gain less than this part of the largest beta sqrt(v) of a point observed."""
+"""An ascent ends when a step gains less than this fraction of the largest beta sqrt(v) of an
+observed point."""
 REPLAY_MARGIN = 0.005
-"""A point is played again if its bound is below the largest by less than this part of beta sqrt(v)."""
+"""A point is played again if its bound is below the largest by less than this fraction of beta
+sqrt(v)."""
 MAX_IMAGES, IMAGES = 64, 8
-"""Where the group may be wrong, all images of the best points are looked at if they are so few, else some of them."""
+"""If the symmetry is approximate: all images of the best points are evaluated up to this number,
+else a sample of them."""
 DRAWN_CANDIDATES = 192
-"""Candidates at which a random function is drawn."""
+"""Candidates at which a posterior sample is drawn."""
 
 
 def deviations(horizon: int, is_binary: bool, parameters: Parameters) -> float:
-    """Return the weight beta of the deviation in a bound: that of n rounds, or more for such noise."""
+    """Return the weight beta of the standard deviation: that for n rounds, or more by the noise."""
     is_quiet = 0 < parameters.noise < QUIET_NOISE * parameters.signal  # 0 stands for Bernoulli's
     least = BINARY_BETA if is_binary else QUIET_BETA if is_quiet else USUAL_BETA
     return deviation_weight(math.log(max(horizon, 1)), least)
@@ -76,21 +81,21 @@ def design_size(space: Space, horizon: int, is_for_best: bool) -> int:
 
 
 class Ground(NamedTuple):
-    """Where choices are made: what is feasible, the group, and whether it is sure, so that images are one point."""
+    """The feasible set, the group, and whether the symmetry is exact: then images are one point."""
 
     region: FeasibleSet
     group: Group | None = None
     is_exact: bool = True
 
     def folded(self, points: Array) -> Array:
-        """Return the folds of feasible points, but the points themselves where rounding breaks a rule."""
+        """Return the folds of points, or the points if rounding makes a fold infeasible."""
         if self.group is None or not self.is_exact:
             return points
         folds = self.group.fold(points)
         return folds if self.region.is_whole else np.where(self.region.holds(folds)[:, None], folds, points)
 
     def images(self, points: Array, rng: np.random.Generator) -> Array:
-        """Return some feasible images of points, if they are to be told apart."""
+        """Return some feasible images of points, if images are distinct."""
         if self.group is None or self.is_exact:
             return points[:0]
         listed = self.group.order <= MAX_IMAGES
@@ -102,7 +107,8 @@ class Ground(NamedTuple):
 def spread_out(ground: Ground, size: int, rng: np.random.Generator) -> Array:
     """Return a space-filling design, folded: a Kronecker sequence, shifted at random.
 
-    Points of the box around the space that lie outside it, or break a rule, are left out, and replaced by random ones.
+    Points of the bounding box that lie outside the space, or violate a constraint, are replaced by
+    random ones.
     """
     region, space = ground.region, ground.region.space
     low, high = space.bounds
@@ -134,9 +140,9 @@ class Scouts(NamedTuple):
 
 
 def scouts_of(model: Model, ground: Ground, beta: float, rng: np.random.Generator) -> Scouts:
-    """Return random steps from the best points and candidates, and moves of units if a group exchanges them.
+    """Return random steps from the best points and candidates, and moves of the group's units.
 
-    Where the group is not sure, images of the best points, too.
+    If the symmetry is approximate, images of the best points, too.
     """
     region, group = ground.region, ground.group
     first = np.argpartition(-(model.pool_means + beta * np.sqrt(model.pool_variances)), 1)[:2]
@@ -154,7 +160,10 @@ def scouts_of(model: Model, ground: Ground, beta: float, rng: np.random.Generato
 
 
 def best_look(model: Model, ground: Ground, rng: np.random.Generator) -> Array:
-    """Return what to evaluate for simple regret: exploit what is known to be good, explore where that is exhausted."""
+    """Return the point to evaluate for simple regret.
+
+    Exploit first, explore if that gains too little.
+    """
     if not model.size:
         return best_bound(model, ground, LADDER[0], rng)
     scouts = scouts_of(model, ground, LADDER[0], rng)
@@ -170,9 +179,9 @@ def best_look(model: Model, ground: Ground, rng: np.random.Generator) -> Array:
 
 
 def settled(model: Model, ground: Ground) -> Array:
-    """Return the point to recommend: with the largest mean less CAUTION deviations, near the best points observed.
+    """Return the point to recommend: the maximiser of mean - CAUTION deviations, near the best.
 
-    If none of these is feasible, it is near the best candidates.
+    Near the best observed points, or if none of these is feasible, near the best candidates.
     """
     region = ground.region
     means = bounds_of_rows(model, region, 0.0)
@@ -226,7 +235,7 @@ def best_bound(
 
 
 def best_draw(model: Model, ground: Ground, beta: float, rng: np.random.Generator) -> Array:
-    """Return where a random function is largest: at candidates with the best bounds, and at steps from the best."""
+    """Return the maximiser of a posterior sample at the best candidates and steps from these."""
     pool = model.pool_means + beta * np.sqrt(model.pool_variances)
     region = ground.region
     rows = bounds_of_rows(model, region, beta)
@@ -252,20 +261,20 @@ def ascend(
     steps: int,
     enough: float,
 ) -> tuple[Array, Array]:
-    """Return higher points of a function within a region, one from each start, and how high they are.
+    """Ascend a function within a region; return the end point of each start, and its value.
 
     Parameters
     ----------
     bounds : callable
         Returns values (m,) and gradients (m, dim) at points (m, dim).
     region : FeasibleSet
-        What to stay in.
+        The feasible set.
     starts : (m, dim) array
-        Where to begin, feasible.
+        Feasible starts.
     stride : float
-        How far to go in the first step.
+        Length of the first step.
     steps : int
-        How many to take.
+        Number of steps.
     enough : float
         A start that gains no more than this in a step stops.
     """

@@ -4,7 +4,8 @@ The invariant (orbit-averaged) kernel, the average over elements h of a finite g
 
     k_G(x, y) = mean over h of k(h x, y),
 
-is a kernel on X/G if k(h x, h y) = k(x, y). The k may itself know a part of the group, and h run over the cosets of it.
+is a kernel on X/G if k(h x, h y) = k(x, y). The k may itself be invariant under a subgroup; then h
+runs over its cosets.
 
 References
 ----------
@@ -20,17 +21,17 @@ from orbandit._checks import Array
 from orbandit.agents.gaussian.base import Index, QuotientKernel, is_same, side_by_side
 
 GRADIENTS_AT_ONCE = 8
-"""Points whose prior variances get gradients at once: a few rows more are quicker than a few calls more."""
+"""Points per batch of gradients of prior variances: more rows are faster than more calls."""
 
 
 @final
 class Averaged(QuotientKernel):
-    """The average of a kernel over elements of a group; prior variances are largest where elements fix a point.
+    """The average of a kernel over group elements; prior variances are largest at fixed points.
 
     Parameters
     ----------
     inner : QuotientKernel
-        The k.
+        The kernel k.
     elements : (h, c, c) array
         Orthogonal matrices, the identity first.
     columns : (c,) array of int
@@ -60,7 +61,10 @@ class Averaged(QuotientKernel):
         return self._inner.features(images).reshape(len(points), self.width)
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
-        """Return the mean over all images of one of the points: of those that are fewer, since long rows are quick."""
+        """Return the mean over all images of one argument.
+
+        The shorter one, since long rows are fast.
+        """
         if len(b) < len(a):
             return self.cross(b, a, lengths).T
         return self._inner.means(self._each(a), self.first(b), lengths, is_same(a, b))

@@ -1,8 +1,9 @@
 """The protocol of a kernel on X/G, and of the squared distances that most of them are made of.
 
-A point is turned into features once; what follows sees features and length scales only, never the group.
-Length scales belong to classes of coordinates: those that a generator mixes share one, so that dividing by
-length scales commutes with the group. Kernels of layouts have one scale more, their reach (see `Layouts`).
+A point is mapped to features once; later steps use features and length scales only, never the
+group. Length scales belong to classes of coordinates: those that a generator mixes share one, so
+that dividing by length scales commutes with the group. Kernels of layouts have one scale more,
+their reach (see `Layouts`).
 """
 
 from abc import ABC, abstractmethod
@@ -18,11 +19,11 @@ from orbandit._kernels.profiles import SQUARE
 Index = npt.NDArray[np.intp]
 
 VALUES_AT_ONCE = 1_000_000
-"""About how many values of images are computed at a time, where their mean is not compiled."""
+"""About how many values of images are computed at a time, if their mean is not compiled."""
 
 
 class QuotientKernel(ABC):
-    """A positive definite function of pairs of orbits; but for averages that are not yet level, k(x, x) = 1.
+    """A positive definite function of pairs of orbits; k(x, x) = 1, except for `Averaged`.
 
     `lengths` is always a (n_scales,) array of positive scales: those of the classes, in the units of the space's
     coordinates, and then the reach, if there is one.
@@ -48,7 +49,10 @@ class QuotientKernel(ABC):
 
     @property
     def unit(self) -> Array:
-        """What scales are to be compared with: the width of the space in each class of coordinates; 1 for a reach."""
+        """Units of the scales: the width of the space in each class of coordinates.
+
+        1 for a reach.
+        """
         return np.append(self._widths, 1.0) if self.has_reach else self._widths
 
     @property
@@ -67,7 +71,7 @@ class QuotientKernel(ABC):
 
     @abstractmethod
     def features(self, points: Array) -> Array:
-        """Return what the kernel sees of (m, dim) points, (m, p); the same for all images of a point."""
+        """Return the features (m, p) of (m, dim) points; the same for all images of a point."""
 
     @abstractmethod
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
@@ -98,9 +102,10 @@ class QuotientKernel(ABC):
         """Return what `along` does for each of (m, dim) points: (m, n) and (m, n, dim)."""
 
     def means(self, images: Array, b: Array, lengths: Array, is_symmetric: bool) -> Array:
-        """Return the mean of `cross` over images, (m, len(b)), for features (m, h, p) of h images of each of m points.
+        """Return the mean of `cross` over images, (m, len(b)).
 
-        If told that the result is symmetric, half of it may be worked out.
+        `images` are the features (m, h, p) of h images of m points. If the result is symmetric,
+        half of it may be computed.
         """
         m, h, p = images.shape
         total = np.zeros((m, len(b)))
@@ -123,9 +128,9 @@ class QuotientKernel(ABC):
         return total / h, totals / h
 
     def means_along(self, points: Array, images: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the means of what `along_many` returns over images of the second points, of which there are (n, h, p).
+        """Return the means of `along_many` over images (n, h, p) of the second points.
 
-        So it is the points themselves that move, not their images.
+        So gradients are by the points themselves, not by their images.
         """
         (m, d), (n, h, p) = points.shape, images.shape
         total, totals = np.zeros((m, n)), np.zeros((m, n, d))
@@ -155,7 +160,7 @@ class Metric(ABC):
 
     @abstractmethod
     def features(self, points: Array) -> Array:
-        """Return what the distance sees of (m, dim) points, (m, width)."""
+        """Return the features (m, width) of (m, dim) points."""
 
     @abstractmethod
     def squared(self, a: Array, b: Array, lengths: Array) -> Array:
@@ -179,7 +184,7 @@ class Metric(ABC):
 
 
 class CompiledMetric(Metric):
-    """A squared distance q with compiled loops for kernels k(q): values, and means over images without room for each.
+    """A squared distance q with compiled loops for kernels k(q): values, and means over images.
 
     The families of kernels are numbered as in `_kernels/profiles.py`.
     """
@@ -212,7 +217,7 @@ class CompiledMetric(Metric):
 
 
 def is_same(a: Array, b: Array) -> bool:
-    """Tell whether two arrays are one, so that a kernel's values at all pairs are a symmetric matrix."""
+    """Return whether two arrays are one, so that a kernel's values at all pairs are symmetric."""
     return a is b or (
         a.shape == b.shape
         and a.strides == b.strides

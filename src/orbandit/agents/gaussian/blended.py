@@ -1,10 +1,10 @@
-"""Blended: an invariant kernel and one without the symmetry, for a symmetry that one may doubt.
+"""Blended: an invariant kernel plus one without the symmetry, for an approximate symmetry.
 
     k(x, y) = (k_G(x, y) + r k_0(x, y)) / (1 + r)
 
-is the covariance of an invariant function plus a remainder that knows nothing of the group. Their ratio of variances r
-is learnt as the length scales are: where the symmetry holds, r is small, and one measurement informs about all images;
-where it does not, images differ by what the remainder says.
+is the covariance of an invariant function plus a remainder without the symmetry. The ratio r of
+their variances is a hyper-parameter, learnt as the length scales are. If the symmetry holds, r is
+small, and one measurement informs about all images; if not, images differ by the remainder.
 """
 
 from typing import final

@@ -22,9 +22,9 @@ class Euclidean(CompiledMetric):
     Parameters
     ----------
     columns : (c,) array of int
-        The coordinates of a point that are seen.
+        The coordinates of a point that the distance uses.
     center : (c,) array
-        What is taken away from them.
+        The point subtracted from them.
     exponents : (p, n_scales) array
         The e_jc.
     """
@@ -116,14 +116,17 @@ class Euclidean(CompiledMetric):
 class Folded(Euclidean):
     """The orbit distance of a reflection group: the distance of folds.
 
-    Length scales commute with the group, and scale its chamber onto itself; so folding and scaling may change places.
+    Scaling by the length scales commutes with the group and maps its chamber onto itself, so it
+    commutes with folding.
 
     Parameters
     ----------
     group : Group
         With `is_reflection`; taken to act about `center`.
-    columns, center
-        As for `Euclidean`.
+    columns : (c,) array of int
+        The coordinates of a point that the distance uses.
+    center : (c,) array
+        The point subtracted from them.
     classes : (c,) array of int
         The length scale of each coordinate.
     n_scales : int
@@ -146,15 +149,16 @@ class Folded(Euclidean):
 
 @final
 class Aligned(Euclidean):
-    """The distance of the images nearest to a reference point: the plain one, in coordinates aligned to that.
+    """The plain distance in aligned coordinates: those of the image nearest to a reference point.
 
-    Near the reference it is the orbit distance. Farther away it is no less, and has jumps where two images are equally
-    near; there the images of one point may count as different. For reflection groups it is `Folded`.
+    Near the reference it is the orbit distance. Farther away it is no less, and jumps where two
+    images are equally near; there the images of one point may count as different. For reflection
+    groups it is `Folded`.
 
     Parameters
     ----------
     group : Group
-        Finite: what brings a point nearest to the reference is then the same nearby. It acts about its centre.
+        A finite group, so that the same element aligns all nearby points. It acts about its centre.
     reference : (dim,) array
         What points are aligned to.
     classes : (dim,) array of int
@@ -186,8 +190,10 @@ class Gram(Euclidean):
     ----------
     matrices : GramMatrices
         Says how many blocks there are.
-    columns, center
-        As for `Euclidean`.
+    columns : (c,) array of int
+        The coordinates of a point that the distance uses.
+    center : (c,) array
+        The point subtracted from them.
     classes : (c,) array of int
         The length scale of each coordinate; equal for equal places of all blocks.
     unit : (n_scales,) array

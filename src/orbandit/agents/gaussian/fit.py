@@ -1,4 +1,4 @@
-"""The parameters of the model, by the largest marginal likelihood times weak priors.
+"""The hyper-parameters of the model, by maximum marginal likelihood with weak priors (MAP).
 
 The function is a constant plus a process with the covariance s k(x, y; lengths), and the constant has the variance s,
 too. With n_j observations of mean y_j and squared deviations q_j at point j, the likelihood is that of the means,
@@ -6,8 +6,8 @@ N(b, A) as in `posterior.py`, times that of the scatter within points,
 
     sum_j  -(n_j - 1) / 2 log(noise)  -  q_j / (2 noise),
 
-so that repeated measurements say what the noise is. The priors are log-normal, in units of the variance V of the means
-of points about their centre b (plus what scatters within points):
+so that repeated measurements identify the noise. The priors are log-normal, in units of the
+variance V of the means of points about their centre b (plus the scatter within points):
 
     s         median V / 2,        standard deviation of the logarithm 1.5
     noise     median V / 100,000,  standard deviation of the logarithm 4
@@ -33,7 +33,7 @@ PRIOR_NOISE, NOISE_DOUBT = 1e-5, 4.0
 LEAST_NOISE = 1e-9
 """The least noise, over V."""
 MAX_DEVIATIONS = 10.0
-"""How many deviations of the prior a parameter may be from its centre."""
+"""Most prior standard deviations of a parameter from its median."""
 MAX_STEPS = 40
 """Most steps of a search."""
 LEAST_VARIANCE = 1e-12
@@ -41,7 +41,7 @@ LEAST_VARIANCE = 1e-12
 
 
 class Correlations(Protocol):
-    """What a fit asks of a kernel."""
+    """The methods of a kernel that a fit uses."""
 
     def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the kernel at all pairs of features, and its derivatives by the logarithm of each length scale."""
@@ -56,7 +56,7 @@ class Parameters(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What was found, and its loss: minus the logarithm of likelihood times priors."""
+    """The parameters found, and their loss: minus the logarithm of likelihood times priors."""
 
     parameters: Parameters
     loss: float
@@ -97,12 +97,15 @@ class Data(NamedTuple):
 
     @property
     def center(self) -> float:
-        """The mean over points, whatever their counts: they crowd where rewards are high."""
+        """The mean over points, whatever their counts: they cluster where rewards are high."""
         return float(self.means.mean())
 
     @property
     def variance(self) -> float:
-        """The V of the priors; points crowd where rewards are high, so no less than if means were even."""
+        """The V of the priors.
+
+        At least that of even means, since points cluster where rewards are high.
+        """
         within = self.scatter.sum() / self.counts.sum()
         between = max(((self.means - self.center) ** 2).mean(), np.ptp(self.means) ** 2 / 12)
         return float(between + within)
@@ -118,9 +121,9 @@ def fit(kernel: QuotientKernel, data: Data, prior: Prior, starts: list[Parameter
     data : Data
         At least one point.
     prior : Prior
-        Of the length scales.
+        The priors.
     starts : list of Parameters
-        Where the search begins, each in turn.
+        Starts of the search.
     noise : (n,) array, optional
         The noise variance at each point, if it is known; then none is learnt.
 
@@ -161,16 +164,24 @@ def hypothesis(
     fresh: Sequence[Array],
     noise: Array | None = None,
 ) -> Hypothesis:
-    """Return a model with its best parameters, whose loss can be compared with those of other kernels and warps.
+    """Return a model with its best parameters; losses are comparable between kernels and warps.
 
     Parameters
     ----------
-    kernel, rewards, warp, prior, noise
-        What is fitted to what; `noise` as for `fit`.
+    kernel : QuotientKernel
+        The correlations.
+    rewards : Rewards
+        The data.
+    warp : Warp
+        The transformation of rewards.
+    prior : Prior
+        The priors.
     starts : sequence of Parameters
-        Where the search begins.
+        Starts of the search.
     fresh : sequence of (n_scales,) arrays
-        Lengths where it begins besides, with signal and noise as the rewards suggest.
+        Length scales of further starts, with signal and noise estimated from the rewards.
+    noise : (n,) array, optional
+        The noise variance at each point, if it is known; then none is learnt.
     """
     derivatives = warp.derivatives(rewards.means)
     features = kernel.features(rewards.points)
@@ -223,7 +234,7 @@ class Task:
         try:
             factor = scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            return 1e10 + float(away @ away), gradient  # such steps are taken back
+            return 1e10 + float(away @ away), gradient  # the search steps back
         inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         weights = inverse @ self._residuals

@@ -6,15 +6,17 @@ which no permutation changes, and the squared distance of such means (the maximu
     q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),     S(X, Y) = 1/m^2 sum_ij kappa(x_i, y_j),
     kappa(u, v) = exp(-||u - v||^2 / (2 w^2)),   units in length scales,   w = BUMP_WIDTH,   c = w sqrt(2 m) / reach.
 
-The length scales say when two units are alike, and the reach how many units may differ before layouts are unrelated:
-q = 1 / reach^2 if all do. A sum over units has a reach beyond all bounds, however fast its terms change, so that what
-was learnt of some units holds for others. A short move h of one unit has q = 2 ||h||^2 / (m reach^2). Where signs of
-units do not matter, a unit u is mapped to the mean of its own bump and that of -u, and c is sqrt(2) times as large.
+The length scales say when two units are similar, and the reach how many units may differ before
+layouts are uncorrelated: q = 1 / reach^2 if all do. An additive function of units has an infinite
+reach, however fast its terms change: data on some units then inform about others. A short move h of
+one unit has q = 2 ||h||^2 / (m reach^2). If signs of units do not matter, a unit u is mapped to the
+mean of its own bump and that of -u, and c is sqrt(2) times as large.
 
-Gaussian bumps are linearly independent, so that q vanishes for layouts of one orbit only, and a family of kernels of q
-is positive definite on X/G, exactly. It is smooth but for the family's own kink at q = 0, and costs m^2, not m!. It
-is not the orbit-averaged kernel, nor a function of the orbit distance: units much nearer to each other than BUMP_WIDTH
-length scales are seen as their mean moves, and a unit that moves by more than that counts as lost.
+Gaussian bumps are linearly independent, so that q vanishes for layouts of one orbit only, and a
+family of kernels of q is exactly positive definite on X/G. It is smooth except for the family's own
+kink at q = 0, and costs m^2, not m!. It is neither the orbit-averaged kernel nor a function of the
+orbit distance: units much closer to each other than BUMP_WIDTH length scales act as one at their
+mean, and a unit that moves by more than that counts as removed.
 
 References
 ----------
@@ -34,8 +36,9 @@ from orbandit.groups.structures import Multisets
 BUMP_WIDTH = 0.5
 """Standard deviation of a bump, in length scales.
 
-Only what length scales are called depends on it. Likely ones were 0.3 to 0.6 widths of the space, with a reach of 0.6
-to 1.8, on sums and pairs of planar units, quantisers and layouts that cover data, 100 values near the best known.
+It only sets the unit of length scales. Fitted ones were 0.3 to 0.6 widths of the space, with a
+reach of 0.6 to 1.8, on sums and pairs of planar units, quantisers and layouts that cover data, 100
+values near the best known.
 """
 
 
@@ -54,11 +57,13 @@ class Layouts(CompiledMetric):
     Parameters
     ----------
     units : Multisets
-        Says how many units there are, and whether their signs matter.
-    columns, center
-        Which coordinates are seen, and what is taken away from them.
+        The number of units, and whether their signs matter.
+    columns : (c,) array of int
+        The coordinates of a point that the distance uses.
+    center : (c,) array
+        The point subtracted from them.
     classes : (c,) array of int
-        The length scale of each of these; equal for equal places of all blocks.
+        The length scale of each coordinate; equal for equal places of all blocks.
     """
 
     has_reach = True

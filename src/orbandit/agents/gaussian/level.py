@@ -2,9 +2,9 @@
 
     k'(x, y) = k(x, y) / sqrt(k(x, x) k(y, y))
 
-is positive definite and invariant if k is. The mean of a kernel over a group of order h has prior variances from 1 / h,
-where all images of a point are far apart, to 1, where the group fixes it: an upper confidence bound would explore the
-fixed points first, for no reason but that.
+is positive definite and invariant if k is. The orbit-averaged kernel of a group of order h has
+prior variances from 1 / h, where all images of a point are far apart, to 1, where the group fixes
+it. An upper confidence bound would explore the fixed points first, for that reason alone.
 """
 
 from typing import final
@@ -17,7 +17,7 @@ from orbandit.agents.gaussian.base import QuotientKernel, is_same
 from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
 
 MAX_BLOCKS = 4
-"""So many arrays of features are remembered with their prior variances."""
+"""Number of arrays of features whose prior variances are cached."""
 
 
 @final
@@ -27,7 +27,7 @@ class Level(QuotientKernel):
     Parameters
     ----------
     inner : Averaged
-        The k.
+        The kernel k.
     """
 
     def __init__(self, inner: Averaged) -> None:
@@ -96,10 +96,10 @@ class Level(QuotientKernel):
         return values, gradients
 
     def _diagonal(self, a: Array, lengths: Array) -> Array:
-        """Return the inner prior variances; those of long arrays are remembered, and worked out for new rows only.
+        """Return the inner prior variances; those of long arrays are cached, row by row.
 
-        A model asks for those of its points and candidates again and again. Points are known by their first images,
-        which are themselves.
+        A model needs those of its points and candidates repeatedly. The first image of a point,
+        itself, identifies it.
         """
         if len(a) < MIN_REMEMBERED_POINTS:
             return self._inner.diagonal(a, lengths)

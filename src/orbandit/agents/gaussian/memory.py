@@ -1,4 +1,4 @@
-"""Memory: what was worked out for the last few arrays of features, which a model asks for again and again."""
+"""Memory: a cache of values for the last few arrays of features, which a model needs repeatedly."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar, final
@@ -8,8 +8,8 @@ import numpy as np
 from orbandit._checks import Array
 
 MAX_REMEMBERED, MIN_REMEMBERED_POINTS = 3, 64
-"""So many arrays are remembered, of at least so many points: the points observed, with and without images, and the
-candidates."""
+"""Number of cached arrays, and their least number of points: the observed points, with and without
+images, and the candidates."""
 
 T = TypeVar("T")
 
@@ -18,8 +18,8 @@ T = TypeVar("T")
 class Memory(Generic[T]):
     """Values of a function of the features of images, (n, h, p), and of scales.
 
-    Arrays are compared entry by entry, since they may grow and change in place; but only the first of the h images, the
-    point itself, which tells what the others are.
+    Arrays are compared entry by entry, since they may grow and change in place; but only by the
+    first of the h images, the point itself, which determines the others.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Memory(Generic[T]):
         self._known: list[tuple[int, Array, Array, T]] = []
 
     def of(self, images: Array, lengths: Array) -> T:
-        """Return the value, and work it out if it is not among those used last."""
+        """Return the value from the cache, or compute it."""
         if len(images) < MIN_REMEMBERED_POINTS:
             return self._work(images, lengths)
         count, first = images.shape[1], images[:, 0]

@@ -1,4 +1,4 @@
-"""What is known of a function on X/G: the points observed, the regression on them, and a pool of candidates.
+"""Model: Gaussian process regression on the points observed, and a pool of candidates.
 
 The candidates are a space-filling design, fixed. Their means and variances follow every observation at once: one
 observation y of a point x, of noise variance s, moves them by
@@ -23,14 +23,15 @@ from orbandit.agents.gaussian.thinning import Rewards
 from orbandit.agents.gaussian.warp import NO_WARP, Warp
 
 SAME_POINT_VARIANCE = 1e-12
-"""Points are one where the variance of their difference is below this, in units of the signal's."""
+"""Points are merged if the variance of their difference is below this, in units of the signal's."""
 LEAST_CHANCE, EXTRA_REWARDS = 0.02, 5.0
-"""Bernoulli rewards have the variance m (1 - m): of a mean at least so far from 0 and from 1, and moved to 1/2 as by so
-many rewards more. A reward where little is known so counts as a coin's, whatever is expected."""
+"""Bernoulli rewards have the variance m (1 - m), for a mean m that is clipped to this distance from
+0 and 1, and shrunk to 1/2 by so many pseudo-observations. So a reward where data are few has the
+variance of a fair coin, whatever the posterior mean."""
 
 
 class Candidates(NamedTuple):
-    """Points that fill the space, by their coordinates and their features."""
+    """A space-filling design, by coordinates and features."""
 
     points: Array
     features: Array
@@ -38,24 +39,25 @@ class Candidates(NamedTuple):
 
 @final
 class Model:
-    """The regression on observed points, and what it says of them and of candidates.
+    """The regression on observed points, with means and variances at these and at candidates.
 
     Parameters
     ----------
     kernel : QuotientKernel
         The correlations.
     parameters : Parameters
-        Of the process. A noise of 0 stands for Bernoulli rewards, with the variance m (1 - m).
+        The hyper-parameters. A noise of 0 stands for Bernoulli rewards, with the variance m (1 -
+        m).
     center : float
         The prior mean of the constant.
     pool : Candidates
-        What to choose from.
+        The candidates.
     rewards : Rewards
-        Points with what was observed there.
+        The observed points with their rewards.
     expected : (2, n) array
-        Mean and variance to expect at these points, for the noise of Bernoulli rewards.
+        Posterior mean and variance at these points, for the noise of Bernoulli rewards.
     warp : Warp
-        What the process is of: all means and variances are of warped rewards.
+        The transformation of rewards: all means and variances are of warped rewards.
     """
 
     means: Array
@@ -117,7 +119,7 @@ class Model:
         return self.size, new, own
 
     def add(self, point: Array, feature: Array, value: float | None) -> None:
-        """Learn a reward in [0, 1] of a point; None for a fantasy at its posterior mean, which moves no mean."""
+        """Learn a reward in [0, 1] of a point; None adds a fantasy at its posterior mean."""
         row, covariances, own = self.place(feature)
         posterior, spread, is_new = self.posterior, self.parameters.signal, row == self.size
         half = posterior.half(covariances + spread)
@@ -152,7 +154,7 @@ class Model:
             self._refresh()
 
     def _warped(self, row: int, value: float) -> float:
-        """Return what to tell the regression of a reward in a row: such that it has the warp of the rewards' mean."""
+        """Return the value for the regression such that a row has the warp of its rewards' mean."""
         if not self.warp.strength:
             return value
         if row == self.size:
@@ -162,7 +164,7 @@ class Model:
         return float(after + count * (after - self.posterior.means[row]))
 
     def features(self, points: Array) -> Array:
-        """Return what the kernel sees of points."""
+        """Return the kernel's features of points."""
         return self.kernel.features(points)
 
     def at(self, features: Array) -> tuple[Array, Array]:
@@ -199,7 +201,7 @@ class Model:
         return self.posterior.center + cross.T @ self.posterior.weights, own + spread - halves.T @ halves
 
     def branch(self) -> "Model":
-        """Return another that learns on its own, as long as this one does not."""
+        """Return a copy that learns on its own, valid as long as this one does not learn."""
         other = copy.copy(self)
         other.rewards, other.posterior = self.rewards.copy(), self.posterior.branch()
         other._pool_rows, other.pool_means = self._pool_rows.branch(), self.pool_means.copy()
@@ -207,7 +209,10 @@ class Model:
         return other
 
     def arrays(self) -> Arrays:
-        """Return the state: much of it was worked out step by step, and would not come out the same to the last bit."""
+        """Return the state, as updated step by step.
+
+        Computed anew it would differ in the last bits.
+        """
         parameters = self.parameters
         scalars = [parameters.signal, parameters.noise, self.posterior.center, self.posterior.jitter]
         return {
@@ -228,7 +233,10 @@ class Model:
 
     @classmethod
     def restore(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
-        """Return the model whose `arrays` these are, checked; worked out anew if another version's kernel made them."""
+        """Return the model with these `arrays`, checked.
+
+        Computed anew if another version's kernel made them.
+        """
         if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:  # 0.1.0 tied the reach to the lengths
             arrays = {**arrays, "lengths": np.append(arrays["lengths"], 1.0)}
         arrays = {"warp": np.array(NO_WARP), **arrays}  # 0.1.0 had none
@@ -254,13 +262,13 @@ class Model:
         return np.asarray(self.parameters.signal * self.kernel.cross(a, b, self.parameters.lengths))
 
     def _noise(self, means: Array, variances: Array) -> Array:
-        """Return the variance of one observation where such means are expected."""
+        """Return the variance of one observation, given posterior means and variances."""
         if self.parameters.noise > 0:
             return np.full(len(means), self.parameters.noise)
         return bernoulli(means, variances)
 
     def _refresh(self) -> None:
-        """Work out means and variances from scratch."""
+        """Compute means and variances from scratch."""
         own = np.full(len(self.pool.points), self.parameters.signal)
         self._pool_prior = own + self.posterior.spread
         if self.size:
@@ -273,9 +281,9 @@ class Model:
 
 
 def bernoulli(means: Array, variances: Array) -> Array:
-    """Return the variances of Bernoulli rewards where such means are expected, give or take such variances.
+    """Return the variances of Bernoulli rewards, given posterior means and variances.
 
-    A variance v is what 1/4 over v rewards of a coin leave.
+    A posterior variance v corresponds to 1 / (4 v) rewards of a fair coin.
     """
     likely = (np.clip(means, LEAST_CHANCE, 1 - LEAST_CHANCE) + 2 * EXTRA_REWARDS * variances) / (
         1 + 4 * EXTRA_REWARDS * variances
@@ -284,7 +292,7 @@ def bernoulli(means: Array, variances: Array) -> Array:
 
 
 def check_arrays(arrays: Arrays, scales: int, candidates: int) -> None:
-    """Refuse arrays that no model can have."""
+    """Refuse invalid arrays of a model."""
     size = len(arrays["counts"])
     shapes = {
         "counts": (size,),

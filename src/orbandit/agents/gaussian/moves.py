@@ -1,7 +1,8 @@
 """Steps from good points: all coordinates a little, or one unit anywhere.
 
-Units are what a group moves as a whole: a turbine, a machine, a level; see `Group.unit_coordinates`. Most of a layout
-is kept where only one of them moves, so that a step may be long and still lead to a good layout.
+Units are what a group moves as a whole: a turbine, a machine, a level; see
+`Group.unit_coordinates`. If only one unit moves, most of the layout is kept, so that a long step
+may still lead to a good layout.
 """
 
 import math
@@ -19,7 +20,7 @@ LONGEST_UNIT_MOVE = 2.0
 
 
 def steps_from(around: Array, region: FeasibleSet, length: float, size: int, rng: np.random.Generator) -> Array:
-    """Return points at random steps from the points given in turn, a length scale long down to a hundredth of it."""
+    """Return points at random steps from given points in turn, of 0.01 to 1 length scales."""
     dim = region.space.dim
     reach = length * _log_uniform(SHORTEST_STEP, LONGEST_STEP, size, rng)
     steps = rng.standard_normal((size, dim)) / math.sqrt(dim)
@@ -36,23 +37,24 @@ def unit_moves(
     size: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Return points in which one unit has moved: in turn by a step, and to where it is in a point from elsewhere.
+    """Return points with one unit moved: in turn by a step, and to its place in another point.
 
     Parameters
     ----------
     around : (k, dim) array
-        Where to begin, in turn.
+        Start points, used in turn.
     region : FeasibleSet
-        What to stay in.
+        The feasible set.
     units : list of arrays of int
         The coordinates of each unit.
     elsewhere : (n, dim) array
-        Points that fill the space.
+        A space-filling design.
     length : float
-        The length scale that steps are measured in.
+        The length scale, the unit of steps.
     size : int
-        How many.
+        Number of points to return.
     rng : Generator
+        Source of randomness.
     """
     origins = np.resize(around, (size, region.space.dim))
     points = origins.copy()

@@ -1,12 +1,13 @@
-"""Gaussian regression on distinct points, each with the mean of its observations, by a factor that grows.
+"""Gaussian process regression on distinct points, by a Cholesky factor that is updated.
 
     A = K + c^2 1 1^T + diag(s_j / n_j) + jitter,     m(x) = b + (k(x) + c^2)^T A^-1 (y - b)
                                                       v(x) = k(x, x) + c^2 - (k(x) + c^2)^T A^-1 (k(x) + c^2)
 
-for n_j observations of mean y_j and noise variance s_j at point j. The constant that the function varies about is
-learnt with the rest: it has the prior N(b, c^2), which is generalised least squares when c is large. A new point
-appends a row to the factor of A, and another observation of a point lowers one entry of the diagonal: O(n^2) either
-way. Where rounding makes that impossible, the factor is made again, with as much jitter as it takes.
+for n_j observations of mean y_j and noise variance s_j at point j. The constant has the prior N(b,
+c^2) and is learnt with the rest, which is generalised least squares if c is large. A new point
+appends a row to the Cholesky factor of A, and another observation of a point lowers one entry of
+the diagonal: O(n^2) either way. If rounding makes that impossible, A is factored again, with as
+much jitter as needed.
 """
 
 import copy
@@ -21,14 +22,14 @@ from orbandit._rows import enlarged
 from orbandit.errors import InputError
 
 JITTER = 1e-10
-"""Added to the diagonal, in units of the mean of that of K; a hundred times more as long as there is no factor."""
+"""Jitter on the diagonal, in units of the mean diagonal of K; times 100 until A can be factored."""
 FIRST_ROOM = 64
-"""Rows that there is room for at first; the room doubles."""
+"""Rows allocated at first; the allocation doubles."""
 
 
 @final
 class Posterior:
-    """What is known of a Gaussian process, given by the covariances of its points.
+    """The posterior of a Gaussian process, given the covariances of its points.
 
     Parameters
     ----------
@@ -96,13 +97,16 @@ class Posterior:
         self._refactor()
 
     def restore(self, factor: Array, jitter: float) -> None:
-        """Take up a factor as it was saved; `rebuild` comes first."""
+        """Use a factor as it was saved; call `rebuild` first."""
         self.factor[:], self.jitter, self._weights = factor, jitter, None
 
     def append(
         self, covariances: Array, own: float, *, noise: float, count: float, mean: float, half: Array | None = None
     ) -> None:
-        """Add a point, by its covariances with those there are and its variance; their `half` if it is known."""
+        """Add a point, by its covariances with the others and its variance.
+
+        Their `half` if known.
+        """
         size = self.size
         if size == len(self._prior):
             self._room(2 * size)
@@ -121,7 +125,7 @@ class Posterior:
             self._refactor()
 
     def observe(self, place: int, value: float) -> None:
-        """Add an observation of a point there is."""
+        """Add an observation of an existing point."""
         self._own()
         count = self._rows[0, place]
         noise = self._rows[2, place]
@@ -132,7 +136,10 @@ class Posterior:
             self._refactor()
 
     def branch(self) -> "Posterior":
-        """Return another that changes on its own, as long as this one does not: it appends to the same memory."""
+        """Return a copy that changes on its own, valid as long as this one does not.
+
+        They share memory.
+        """
         other = copy.copy(self)
         other._rows, other._is_branch = self._rows.copy(), True
         return other
@@ -156,7 +163,7 @@ class Posterior:
         return solution
 
     def at(self, cross: Array, own: Array) -> tuple[Array, Array]:
-        """Return mean and variance of points by their covariances with those there are, (size, m), and variances."""
+        """Return mean and variance at points, given their covariances (size, m) and variances."""
         shifted = cross + self.spread
         halves = self.halves(shifted)
         means = self.center + shifted.T @ self.weights
@@ -167,19 +174,19 @@ class Posterior:
         return np.asarray(scipy.linalg.solve_triangular(self.factor, shifted, lower=True, check_finite=False))
 
     def _room(self, rows: int) -> None:
-        """Make room for so many rows, and keep those there are."""
+        """Allocate so many rows, and keep the existing ones."""
         self._prior = enlarged(self.covariances, (rows, rows))
         self._factor = enlarged(self.factor, (rows, rows))
         self._rows, self._work = enlarged(self._rows[:, : self.size], (3, rows)), np.zeros((3, rows))
         self._is_branch = False
 
     def _own(self) -> None:
-        """Leave the memory of another before rows change that it has."""
+        """Copy shared memory before rows of it change."""
         if self._is_branch:
             self._room(len(self._prior))
 
     def _refactor(self) -> None:
-        """Make the factor from scratch, with as much jitter as it takes."""
+        """Factor A from scratch, with as much jitter as needed."""
         self._own()
         scale = float(self.covariances.diagonal().mean()) if self.size else 1.0
         matrix = self.covariances + self.spread
@@ -196,5 +203,5 @@ class Posterior:
 
 
 def floored(variances: Array, prior: Array) -> Array:
-    """Return variances that rounding has not made zero or less."""
+    """Return variances clipped to be positive, against rounding."""
     return np.asarray(np.maximum(variances, 1e-12 * prior))

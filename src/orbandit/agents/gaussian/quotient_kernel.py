@@ -1,4 +1,4 @@
-"""quotient_kernel: the kernel on X/G for a space and a group, put together by what the group says of its orbits.
+"""quotient_kernel: the invariant kernel for a space and a group, by the structure of the group.
 
 ========================  ==========================================================================================
 `Group.structure`         kernel
@@ -42,10 +42,11 @@ from orbandit.spaces import Space
 __all__ = ["MAX_AVERAGED", "QuotientKernel", "aligned_kernel", "plain_kernel", "quotient_kernel"]
 
 MAX_AVERAGED = 128
-"""Most elements that a kernel is averaged over: each value costs as much as that many."""
+"""Most elements that a kernel is averaged over: the cost is proportional to their number."""
 
 MAX_AVERAGED_EXCHANGES = 24
-"""Exchanges of blocks up to this order are averaged over: that finds better layouts of few turbines than `Layouts`."""
+"""Exchanges of blocks up to this order are averaged over: for few turbines that finds better
+layouts than `Layouts`."""
 
 
 class _Setting(NamedTuple):
@@ -65,7 +66,7 @@ def quotient_kernel(space: Space, group: Group | None = None, family: str = "mat
     space : Space
         Where points live.
     group : Group, optional
-        It must preserve the space; None is no symmetry.
+        It must map the space to itself; None is no symmetry.
     family : str
         "matern12", "matern32", "matern52" or "rbf".
 
@@ -97,9 +98,8 @@ def quotient_kernel(space: Space, group: Group | None = None, family: str = "mat
 def aligned_kernel(space: Space, group: Group, family: str, reference: Array) -> QuotientKernel:
     """Return the plain kernel in coordinates aligned to a reference point, see `Aligned`.
 
-    It knows the group as well as the search without a group does: not at all but for the images that it has aligned.
-    Where what is known of a layout says little of others that are far from all images of the best one, it may be the
-    likelier model.
+    It uses the group only to align points. It may be the more likely model if layouts far from all
+    images of the best one are nearly uncorrelated with it.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def aligned_kernel(space: Space, group: Group, family: str, reference: Array) ->
 
 
 def plain_kernel(space: Space, group: Group, family: str) -> QuotientKernel:
-    """Return the kernel that does not know a group, with one length for coordinates that the group mixes.
+    """Return the kernel without the symmetry; coordinates the group mixes share a length scale.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _widths(space: Space, classes: Index) -> Array:
 
 
 def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
-    """Return what tells orbits of a part apart that acts on some columns about the centre of the whole."""
+    """Return the metric or kernel of a part that acts on some columns about the common centre."""
     center, classes = setting.whole.center[columns], setting.classes[columns]
     if group.is_reflection:
         return Folded(group, columns, center, classes, len(setting.widths))

@@ -81,7 +81,7 @@ class Fused(Radial):
     _metric: CompiledMetric
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
-        """Return the values at all pairs; the fewer points come first, since long rows are quick."""
+        """Return the values at all pairs; the fewer points come first, since long rows are fast."""
         if len(b) < len(a):
             return self.cross(b, a, lengths).T
         return self.means(a[:, None], b, lengths, is_same(a, b))
@@ -158,7 +158,7 @@ def _added(pairs: list[tuple[Array, Array]]) -> tuple[Array, Array]:
 
 
 def radial(widths: Array, metric: Metric, family: Family) -> Radial:
-    """Return a family of a metric, compiled if that is."""
+    """Return the kernel of a family and a metric, compiled if the metric is."""
     if isinstance(metric, CompiledMetric):
         return Fused(widths, metric, family)
     return Chained(widths, metric, family)

@@ -1,8 +1,9 @@
-"""Rewards by point, and fewer of them: the points that lose least are merged.
+"""Rewards by point, and fewer of them: points are merged where that loses the least information.
 
-Two points with n and n' rewards are merged at the cost of d^2 min(n, n'), for the variance d^2 of the difference of the
-function there: the rewards of the lesser are taken to be of the other, but what the two means differ by is not taken
-for noise. Pairs go by their cost, and a point is in one pair at most until all have been looked at.
+Two points with n and n' rewards are merged at the cost d^2 min(n, n'), for the variance d^2 of the
+difference of the function there. The rewards of the point with fewer are assigned to the other, but
+the difference of the two means does not count as noise. Pairs are merged by increasing cost; a
+point is in at most one pair per pass.
 """
 
 from typing import final
@@ -32,7 +33,7 @@ class Rewards:
 
     @property
     def features(self) -> Array:
-        """What the kernel sees of them, (n, p)."""
+        """The kernel's features of them, (n, p)."""
         return self._features.filled
 
     @property
@@ -72,7 +73,7 @@ class Rewards:
         return Rewards(self.points[rows], self.features[rows], *stats.T)
 
     def seen_by(self, features: Array) -> "Rewards":
-        """Return the same rewards with the features that another kernel sees."""
+        """Return the same rewards with the features of another kernel."""
         return Rewards(self.points, features, self.counts, self.means, self.scatter)
 
     def copy(self) -> "Rewards":
@@ -81,9 +82,9 @@ class Rewards:
 
 
 def ranked(means: Array, most: int) -> Index:
-    """Return which of the points stand for all of them: half of the number have the best means, the others any.
+    """Return a subset of the points: one half has the best means, the other is spaced by rank.
 
-    The latter are evenly spaced by rank. Nothing is merged, which would be taken for noise.
+    Nothing is merged, since the differences of merged points would count as noise.
 
     Examples
     --------
@@ -103,11 +104,11 @@ def thinned(rewards: Rewards, gaps: Array, most: int) -> tuple[Rewards, Index]:
     Parameters
     ----------
     rewards : Rewards
-        Of n points.
+        The rewards of n points.
     gaps : (n, n) array
         The variance of the difference of the function at each pair.
     most : int
-        At least 1.
+        Most points to keep, at least 1.
     """
     counts, means, scatter = rewards.counts.copy(), rewards.means.copy(), rewards.scatter.copy()
     alive: Index = np.arange(len(counts))
@@ -116,7 +117,7 @@ def thinned(rewards: Rewards, gaps: Array, most: int) -> tuple[Rewards, Index]:
         for i, j in zip(alive[heavy], alive[light], strict=True):
             total = counts[i] + counts[j]
             apart = means[j] - means[i]
-            scatter[i] += scatter[j]  # what tells points apart is no noise
+            scatter[i] += scatter[j]  # differences between points are no noise
             means[i] += apart * counts[j] / total
             counts[i] = total
         alive = np.delete(alive, light)

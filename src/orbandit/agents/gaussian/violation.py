@@ -1,8 +1,9 @@
-"""Whether measurements violate a symmetry that is taken to be exact.
+"""Test whether measurements violate a symmetry that is assumed to be exact.
 
-Two models of the same measurements, each with its likeliest parameters, are compared: the invariant one, and one with a
-remainder that does not know the group (`Blended`). If the second is likelier by CLEAR nats, the element and the point
-are named at which it expects the largest difference, in units of its posterior deviation.
+Two models of the same measurements are compared, each with its most likely parameters: the
+invariant one, and one with a remainder without the symmetry (`Blended`). If the log likelihood of
+the second is larger by CLEAR nats, the element and the point with the largest posterior mean
+difference, in units of its posterior deviation, are reported.
 """
 
 from typing import NamedTuple
@@ -18,15 +19,15 @@ from orbandit.agents.gaussian.warp import NO_WARP
 from orbandit.groups import Group
 
 CLEAR = 10.0
-"""Nats by which the model with a remainder must be likelier."""
+"""Nats by which the model with a remainder must be more likely."""
 LEAST_DEVIATIONS = 3.0
-"""So many posterior deviations the difference named must be."""
+"""Posterior standard deviations that the reported difference must be, at least."""
 RANDOM_ELEMENTS = 8
-"""Elements that are looked at besides the generators."""
+"""Random elements that are tested besides the generators."""
 
 
 class Violation(NamedTuple):
-    """An element, a point, and by how much the mean differs between the point and its image, with its deviation."""
+    """An element, a point, and the difference of the mean at its image, with its deviation."""
 
     element: Array
     point: Array
@@ -46,11 +47,11 @@ def violation(
     Parameters
     ----------
     points, rewards : (n, dim) and (n,) arrays
-        What was measured where.
+        The measurements.
     group : Group
-        What is doubted.
+        The symmetry to test.
     kernels, priors : pairs
-        Of the invariant model, and of the one with a remainder.
+        Those of the invariant model, and of the one with a remainder.
     """
     data, one = np.unique(points, axis=0, return_inverse=True)
     counts = np.bincount(one).astype(np.float64)

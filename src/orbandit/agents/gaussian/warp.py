@@ -2,11 +2,11 @@
 
     g(y) = top - (scale / strength) log(1 + strength (top - y) / scale)   below the top,   and y above it.
 
-Penalties and collisions give rewards a long tail at the bottom, which a stationary process takes for what is usual
-everywhere. The warp draws the tail in, and hardly changes what is near the top: g has slope 1 there, and bends where
-rewards are `scale` / `strength` below. A strength of 0 is no warp. The likelihood chooses the strength; with the warp
-it is multiplied by the derivatives of g, as a density is (Snelson, Rasmussen, Ghahramani, Warped Gaussian processes,
-2003).
+Penalties and collisions give rewards a long lower tail, from which a stationary process
+overestimates the variance everywhere. The warp compresses the tail and hardly changes rewards near
+the top: g has slope 1 there, and bends where rewards are `scale` / `strength` below. A strength of
+0 is no warp. The strength is chosen by the marginal likelihood, with the Jacobian of g (Snelson,
+Rasmussen, Ghahramani, Warped Gaussian processes, 2003).
 """
 
 from typing import NamedTuple
@@ -60,14 +60,14 @@ NO_WARP = Warp(1.0, 1.0, 0.0)
 
 
 STEADY = 5.0
-"""The scale of a warp is at least so many deviations of the noise: g of a noisy reward is on average not g of its mean,
-and where g bends within the noise, points are judged by their luck."""
+"""Least scale of a warp, in standard deviations of the noise: the mean of g over noisy rewards is
+not g of their mean, and if g bends within the noise, the ranking of points is by luck."""
 
 
 def warped_about(rewards: Array, strength: float, deviation: float = 0.0) -> Warp:
-    """Return the warp of a strength for such rewards: the scale is from their median to their top.
+    """Return the warp of a strength for such rewards; its scale is the maximum minus the median.
 
-    It is no less than STEADY deviations of their noise.
+    The scale is no less than STEADY standard deviations of their noise.
 
     Examples
     --------

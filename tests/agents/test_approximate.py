@@ -131,7 +131,7 @@ def test_what_cannot_doubt_is_refused():
         found(true_symmetry, "approximate", agent=HOO)
     with pytest.raises(InputError, match="symmetry"):
         OrbitTree(SPACE, SWAP, symmetry="nearly")
-    with pytest.raises(InputError, match="holds for a group that is sure"):
+    with pytest.raises(InputError, match="needs an exact symmetry"):
         OrbitTree(SPACE, SWAP, lipschitz=1.0, guarantee="theory", symmetry="approximate")
     with pytest.raises(InputError, match="`symmetry` is the search's"):
         found(true_symmetry, "approximate", agent=partial(OrbitGP, symmetry="exact"))

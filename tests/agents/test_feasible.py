@@ -153,9 +153,9 @@ def test_files_copies_and_pickles_go_on_alike(kind, tmp_path):
 def test_a_file_wants_the_rule_that_it_cannot_hold(kind, tmp_path):
     kind(SPACE, SWAP, horizon=60, feasible=apart, seed=0).save(tmp_path / "with")
     kind(SPACE, SWAP, horizon=60, seed=0).save(tmp_path / "without")
-    with pytest.raises(InputError, match="with a rule for what is feasible; pass it as `feasible`"):
+    with pytest.raises(InputError, match="which has a constraint; pass it as `feasible`"):
         kind.load(tmp_path / "with")
-    with pytest.raises(InputError, match="without a rule for what is feasible; leave `feasible` out"):
+    with pytest.raises(InputError, match="which has no constraint; leave `feasible` out"):
         kind.load(tmp_path / "without", feasible=apart)
     with pytest.raises(InputError, match="`feasible` must be invariant"):
         kind.load(tmp_path / "with", feasible=lambda points: points[:, 0] - 0.5)

@@ -1,4 +1,4 @@
-"""Who chooses: agents that ask for points and learn from their rewards.
+"""Agents: they ask for points to evaluate and learn from the rewards.
 
 `base` is the shell of all of them, every algorithm is one file, and the other modules are parts that algorithms call.
 """

@@ -1,7 +1,8 @@
-"""Asymmetry: evidence against a group, valid at any time, from rewards of random images.
+"""Asymmetry: an anytime-valid test of a group, from rewards of random images.
 
-An agent that doubts its group plays g x instead of the point x that it chose, with g uniform on the group and
-independent of everything before. If mean and noise are invariant, the reward y tells nothing of g. So with
+An agent whose group may be wrong plays g x instead of the point x that it chose, with g uniform on
+the group and independent of the past. If mean and noise are invariant, the reward y is independent
+of g. So with
 
     u = g x - P x,     P x = the mean of all images of x, its projection on the points that the group fixes,
 
@@ -9,9 +10,10 @@ the expectation of (y - c) w . u is 0 for all c and w that depend on the past an
 
     W = product over rounds of (1 + b (y - c) w . u),     b small enough that no factor is below 1/2,
 
-is a nonnegative martingale. By Ville's inequality it ever reaches 1 / level with probability at most `level`: one may
-look after every round. Here w is a ridge regression of y - c on u, so that W grows if the mean has a slope across the
-images of points; differences of images that no linear function sees are not found.
+is a nonnegative martingale. By Ville's inequality it ever reaches 1 / level with probability at
+most `level`: the test may be read after every round. Here w is a ridge regression of y - c on u, so
+that W grows if the mean has a slope across the images of points. Differences between images that
+are not linear in u are not found.
 """
 
 import math
@@ -24,35 +26,35 @@ from orbandit.agents.files import Arrays
 from orbandit.groups import Group
 
 LEVEL = 0.01
-"""The probability that a true symmetry is given up, at most."""
+"""Level of the test: a true symmetry is rejected with at most this probability."""
 RIDGE = 1.0
-"""Of the regression, in units of one round."""
+"""Ridge penalty of the regression, in units of one round."""
 LEAST_VARIANCE = 1e-3
-"""Of rewards about what was expected, in units of the squared range."""
+"""Least variance of rewards about their expected values, in units of the squared range."""
 
 
 @final
 class Asymmetry:
-    """The wealth of bets that images differ.
+    """The wealth of bets that images differ (testing by betting).
 
     Parameters
     ----------
     group : Group
-        What is doubted.
+        The symmetry to test.
     diameter : float
-        Of the space, the unit of distances.
+        Diameter of the space, the unit of distances.
 
     Examples
     --------
     >>> import numpy as np
     >>> import orbandit as ob
     >>> swap, rng = ob.groups.Symmetric(2), np.random.default_rng(0)
-    >>> doubt = Asymmetry(swap, diameter=1.0)
+    >>> test = Asymmetry(swap, diameter=1.0)
     >>> for _ in range(200):
     ...     point = rng.random(2)
     ...     image = swap.act(swap.random(1, rng)[0], point)
-    ...     doubt.learn(point, image, float(image[0] > 0.5), 0.5)     # the order matters
-    >>> doubt.is_clear
+    ...     test.learn(point, image, float(image[0] > 0.5), 0.5)     # the order matters
+    >>> test.is_clear
     True
     """
 
@@ -67,11 +69,11 @@ class Asymmetry:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the group is refuted at LEVEL."""
+        """Whether the test rejects the group at LEVEL."""
         return self._log_wealth >= math.log(1 / LEVEL)
 
     def learn(self, point: Array, image: Array, value: float, expected: float) -> None:
-        """Bet on a reward in [0, 1] of a random image of a point, where such a reward was expected of the point."""
+        """Bet on a reward in [0, 1] of a random image of a point with such an expected reward."""
         middle = self._center + self._projector @ (point - self._center)
         across, reach = (image - middle) / self._diameter, float(np.linalg.norm(point - middle)) / self._diameter
         weights, rest = self._inverse @ self._slopes, value - expected

@@ -3,13 +3,15 @@
     point = agent.ask()
     agent.tell(point, reward)
 
-Feedback may come late and in any order, and for points that were never asked for. What was asked for, or is expected,
-is pending until it is told or forgotten (`Ledger`): it shrinks the uncertainty but not the mean. Whatever an agent
-refuses, it refuses before its state changes. Inside, rewards are scaled to [0, 1].
+Feedback may be delayed, may come in any order, and may be for points that were never asked for. A
+point that was asked for, or is expected, is pending until it is told or forgotten (`Ledger`). A
+pending point shrinks the uncertainty but does not move the mean. A refused call changes nothing.
+Inside, rewards are scaled to [0, 1].
 
-An algorithm is one final class. It checks its settings in its constructor, which are recorded by the call itself, and
-has the verbs below, from `_begin` to `_restore`; asks, epochs, the range of rewards and files are the shell's. Its
-constructor ends with `_start`, from where a new agent begins, and one from a file goes on.
+An algorithm is one final class. Its constructor checks the settings, which `__new__` records, and
+ends with `_start`: a new agent begins there, and one from a file resumes. The algorithm implements
+the methods below, from `_begin` to `_restore`; this shell handles pending points, epochs, the range
+of rewards and files.
 """
 
 import inspect
@@ -44,7 +46,8 @@ from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
 Seed = RandomLike | None
-"""What seeds an agent's stream: an int, a SeedSequence, a Generator to draw from, or None for a fresh one."""
+"""What seeds an agent: an int, a SeedSequence, a Generator to draw from, or None for a fresh
+one."""
 
 MAX_BATCH = 100_000
 """Most points to ask for at once."""
@@ -60,7 +63,10 @@ State = tuple[dict[str, Any], files.Arrays]
 
 
 class Arms(Protocol):
-    """What an agent chooses from. A handle is the number of an arm or a cell, ELSEWHERE for points that are none."""
+    """What an agent chooses from. A handle numbers an arm or a cell.
+
+    ELSEWHERE is any other point.
+    """
 
     @property
     def space(self) -> Space | None:
@@ -77,7 +83,7 @@ class Arms(Protocol):
         """Return the point, or the name, of a handle."""
 
     def check(self, points: Sequence[Any] | npt.NDArray[Any]) -> None:
-        """Refuse what are no points of the space, or no arms."""
+        """Refuse anything but points of the space, or arms."""
 
     def handle(self, point: Any) -> int:
         """Return the handle of a point that is measured without an ask."""
@@ -89,11 +95,11 @@ class Arms(Protocol):
         """Undo `packed`, checked."""
 
     def admits(self, key: Any, handle: int) -> bool:
-        """Tell whether a pending measurement of a point can have a handle."""
+        """Return whether a pending measurement of a point can have a handle."""
 
 
 class Agent(ABC):
-    """Chooses points, learns from noisy rewards."""
+    """Base of all agents: chooses points and learns from noisy rewards."""
 
     _settings: dict[str, Any]
     arms: Arms
@@ -123,7 +129,7 @@ class Agent(ABC):
         self._span = self._high - self._low
 
     def _start(self, seed: Seed) -> None:
-        """Begin, or go on as a file says; the settings are checked."""
+        """Begin, or resume from a file; the settings are checked already."""
         self._ledger, self._rounds, self._goal = Ledger(), 0, self._horizon or FIRST_HORIZON
         if self._file is None:
             self._rng = as_stream(seed)
@@ -177,11 +183,12 @@ class Agent(ABC):
         Parameters
         ----------
         point
-            Any point of the space. As `ask` returned it, it answers that ask; otherwise it is data from elsewhere.
+            Any point of the space. The same point as `ask` returned answers that ask; any other is
+            data from elsewhere.
         reward : float
             Within `reward_range`.
         **details
-            What else an agent may be told, as `side` of `UCBN`.
+            What else the agent takes, such as `side` of `UCBN`.
         """
         value, key, ledger = self._scaled(reward), self.arms.key(point), self._ledger
         handle, released = ledger.answered(key)
@@ -199,19 +206,19 @@ class Agent(ABC):
             self._end_epoch()
 
     def recommend(self) -> Any:
-        """Return the best point by what is known now; changes nothing."""
+        """Return the point with the best estimate so far; changes nothing."""
         return self._recommend()
 
     def estimate(self, point: Any) -> float:
-        """Return the mean reward to expect at a point, NaN if nothing is known of it."""
+        """Return the estimated mean reward at a point, NaN if there are no data about it."""
         self.arms.check([point])
         return float(self._unscaled(self._estimate(point)))
 
     def expect(self, point: Any) -> None:
-        """Allow for a measurement that is under way at a point, whoever began it.
+        """Register a measurement that is under way at a point, whoever started it.
 
-        It is pending as an ask is, which shrinks the uncertainty there but not the mean: `tell` of the same point
-        answers it, and `forget` takes it back.
+        It is pending, as after `ask`: it shrinks the uncertainty there but does not move the mean.
+        `tell` of the same point answers it, and `forget` removes it.
 
         Parameters
         ----------
@@ -226,7 +233,7 @@ class Agent(ABC):
         self._ledger.add(key, handle)
 
     def forget(self, point: Any) -> None:
-        """Take back an ask, or what is expected, that will never be answered, as after a failed measurement."""
+        """Remove a pending point that will never be told, as after a failed measurement."""
         key = self.arms.key(point)
         if self._ledger.last is not None and self._ledger.last[0] == key:
             self._ledger.last = None
@@ -239,12 +246,15 @@ class Agent(ABC):
             )
 
     def ask_batch(self, k: int) -> npt.NDArray[Any]:
-        """Return k points to try at once, at most 100,000, one to a row; each takes the ones before it into account."""
+        """Return k points to try at once, at most 100,000, one per row.
+
+        Each allows for those before it.
+        """
         why = "a batch is chosen point by point without any reward; tell those of a smaller batch before the next"
         return np.array([self.ask() for _ in range(as_count(k, "k", maximum=MAX_BATCH, why=why))])
 
     def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
-        """Learn the rewards of several points; if one of them is refused, none is learnt."""
+        """Learn the rewards of several points; if one is refused, none is learnt."""
         points, values = as_batch(points), as_finite(rewards, "rewards")
         if values.shape != (len(points),):
             raise InputError(f"`rewards` must be one for each of {len(points)} points, but has shape {values.shape}.")
@@ -255,9 +265,10 @@ class Agent(ABC):
             self._tell_all(points, values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the agent to a file, in one step; `load` goes on exactly where it was.
+        """Write the agent to a file, atomically; `load` resumes exactly where it was.
 
-        A file holds no function: it says only whether there is a `feasible`, which `load` then has to be given.
+        A file holds no function. It records only whether there is a `feasible`; if so, pass that to
+        `load`.
         """
         _, (kind, settings, state, stream, arrays) = self.__reduce__()
         rule = settings.pop("feasible", None)
@@ -266,14 +277,15 @@ class Agent(ABC):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, feasible: Rule | None = None) -> Self:
-        """Return the agent that was saved in a file; the file is checked, and nothing in it is run.
+        """Return the agent saved in a file. The file is checked, and nothing in it is executed.
 
         Parameters
         ----------
         path : str or path
-            Where it was saved. `Agent.load` takes a file of any agent of this package, a class only its own.
+            The file. `Agent.load` reads a file of any agent of this package; a subclass reads only
+            its own.
         feasible : callable, optional
-            The rule that the agent had, if it had one.
+            The constraint that the agent had; required if it had one.
         """
         header, arrays = files.read(path)
         name = str(header.get("agent"))
@@ -281,8 +293,8 @@ class Agent(ABC):
         if kind is None:
             raise InputError(f"{os.fspath(path)} holds a {name}, not a {cls.__name__}; use {name}.load or Agent.load.")
         if (feasible is None) is ("has_rule" in header):
-            with_rule = "one with a rule for what is feasible; pass it as `feasible`"
-            without = "one without a rule for what is feasible; leave `feasible` out"
+            with_rule = "which has a constraint; pass it as `feasible`"
+            without = "which has no constraint; leave `feasible` out"
             raise InputError(
                 f"{os.fspath(path)} holds an agent {name}, {with_rule if feasible is None else without}.",
                 field="feasible",
@@ -306,7 +318,7 @@ class Agent(ABC):
         return _revived, (type(self), dict(self._settings), state, files.stream_state(self._rng), {**arrays, **asks})
 
     def _resume(self, state: dict[str, Any], stream: dict[str, Any], arrays: files.Arrays) -> None:
-        """Go on as `__reduce__` said, checked."""
+        """Resume from the state that `__reduce__` returned, checked."""
         rest = dict(state)
         self._rng = files.stream(stream)
         self._rounds = as_count(rest.pop("rounds"), "rounds", minimum=0, maximum=MAX_COUNT)
@@ -317,7 +329,7 @@ class Agent(ABC):
             raise ValueError("pending asks and their points do not match")
         for key, handle in zip(keys, handles.tolist(), strict=True):
             if handle < ELSEWHERE or not self.arms.admits(key, int(handle)):
-                raise ValueError("pending asks of other points than their arms or cells have")
+                raise ValueError("pending asks at points that are not those of their arms or cells")
             self._ledger.add(key, int(handle))
 
     def settle(self) -> None:
@@ -330,11 +342,14 @@ class Agent(ABC):
 
     @property
     def rounds_left(self) -> float:
-        """Rounds until an epoch ends; infinitely many for an agent with a horizon, which has one only."""
+        """Rounds until the epoch ends.
+
+        Infinite for an agent with a horizon, which has one epoch only.
+        """
         return math.inf if self._horizon is not None else self._goal - self._rounds
 
     def count_rounds(self, rounds: int) -> None:
-        """Close rounds, each with one reward; an epoch may end."""
+        """Count rounds, each with one reward; an epoch may end."""
         self._rounds += rounds
         if self._rounds >= self._goal:
             self._end_epoch()
@@ -363,23 +378,32 @@ class Agent(ABC):
 
     @abstractmethod
     def _observe(self, handle: int, point: Any, value: float, released: float, *args: Any, **details: Any) -> None:
-        """Learn a scaled reward at a point, and release pending observations; refuse the point before anything."""
+        """Learn a scaled reward and release pending observations.
+
+        Check the point before any change.
+        """
 
     @abstractmethod
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
-        """Learn the rewards of one point or more, all checked: at once where that can be, else by `_tell_each`."""
+        """Learn the rewards of one point or more, all checked.
+
+        At once if possible, else by `_tell_each`.
+        """
 
     @abstractmethod
     def _expect(self, handle: int, point: Any, amount: float) -> None:
-        """Add to the pending observations of what an ask will inform; without a point, it is of the handle's own."""
+        """Add to the pending observations of what an ask will inform.
+
+        By default the handle's point.
+        """
 
     @abstractmethod
     def _recommend(self) -> Any:
-        """Return the best point by what is known now."""
+        """Return the point with the best estimate so far."""
 
     @abstractmethod
     def _estimate(self, point: Any) -> Any:
-        """Return the scaled mean reward to expect at a point of the space, NaN if nothing is known of it."""
+        """Return the scaled estimate of the mean at a point, NaN if there are no data about it."""
 
     @abstractmethod
     def _renew(self) -> None:
@@ -387,7 +411,7 @@ class Agent(ABC):
 
     @abstractmethod
     def _state(self) -> State:
-        """Return what is to be remembered besides settings and pending asks."""
+        """Return the state to save, besides settings and pending points."""
 
     @abstractmethod
     def _restore(self, state: dict[str, Any], arrays: files.Arrays) -> None:
@@ -422,7 +446,7 @@ class Agent(ABC):
 
 
 def as_goal(value: Any, horizon: int | None, rounds: int) -> int:
-    """Return the horizon of the present epoch, which is the one given, or has doubled as often as rounds allow."""
+    """Return the horizon of the present epoch: the given one, or one that a doubling reached."""
     goal = as_count(value, "goal")
     epochs, rest = divmod(goal, FIRST_HORIZON)
     doubled = rest == 0 and epochs.bit_count() == 1 and goal <= max(FIRST_HORIZON, 2 * rounds)
@@ -437,19 +461,22 @@ def _signature(kind: type[Agent]) -> inspect.Signature:
 
 
 def _kept(value: Any) -> Any:
-    """Return a setting that the caller can change no more: an array of one number is that number."""
+    """Return a setting that the caller cannot change later.
+
+    An array of one number is that number.
+    """
     return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
 @lru_cache
 def _details(kind: type[Agent]) -> frozenset[str]:
-    """Return what else than a point and a reward an agent may be told."""
+    """Return what `tell` takes besides a point and a reward."""
     parameters = inspect.signature(kind._observe).parameters.values()
     return frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
 
 
 def _kinds(cls: type[Agent]) -> list[type[Any]]:
-    """Return the final classes among the class and all that derive from it."""
+    """Return the final classes among a class and its subclasses."""
     own = [cls] if getattr(cls, "__final__", False) else []
     return [*own, *(kind for child in cls.__subclasses__() for kind in _kinds(child))]
 

@@ -1,4 +1,4 @@
-"""CellArms: the cells of a tree over a space, or over its orbits, as arms; they are made where they are wanted."""
+"""CellArms: the cells of a tree over a space, or over its orbits, as arms, made on demand."""
 
 from collections.abc import Callable
 from typing import Any, final
@@ -18,9 +18,9 @@ class CellArms:
     Parameters
     ----------
     points : Points
-        Where they lie.
+        The space and group, and how they are scaled.
     locate : callable
-        Returns the cell that a reward at a point is for, given the point in the agent's units.
+        Returns the cell that a reward at a point counts for, given the point in the agent's units.
     """
 
     def __init__(self, points: Points, locate: Callable[[Array], int]) -> None:
@@ -36,7 +36,7 @@ class CellArms:
 
     @property
     def numbering(self) -> object:
-        """Another object whenever cells are numbered anew."""
+        """An object that is replaced whenever cells are renumbered."""
         return self.cells
 
     def point(self, handle: int) -> Array:
@@ -54,11 +54,14 @@ class CellArms:
         return self.units.leave(self.cells.points(np.arange(first, len(self.cells))))
 
     def handle(self, point: Any) -> int:
-        """Return the cell that a reward at a point is for."""
+        """Return the cell that a reward at a point counts for."""
         return self._locate(self.inside(point))
 
     def admits(self, key: bytes, handle: int) -> bool:
-        """Tell whether a point is that of a cell, or lies in it: a cell's own may have its fold in another."""
+        """Return whether a point is a cell's own, or lies in it.
+
+        Its fold may lie in another cell.
+        """
         if not 0 <= handle < len(self.cells):
             return False
         inside = self.units.enter(point_of(key))[None]

@@ -1,4 +1,4 @@
-"""CellTable: cells of a tree with a row of statistics each, made ahead of need; ties go to priorities by code."""
+"""CellTable: cells of a tree with a row of statistics each; ties go to hashed priorities."""
 
 from collections.abc import Callable
 from typing import Any, final
@@ -20,14 +20,14 @@ LEVELS = 3
 
 @final
 class CellTable:
-    """Cells, and what is known of them.
+    """Cells and their statistics.
 
     Parameters
     ----------
     points : Points
-        Where the cells lie.
+        The space and group, and how they are scaled.
     locate : callable
-        Returns the cell that a reward at a point is for, given the point in the agent's units.
+        Returns the cell that a reward at a point counts for, given the point in the agent's units.
     columns : int
         Numbers in a row: SUM, COUNT and PENDING, and those of the algorithm, none of them negative.
 
@@ -53,12 +53,12 @@ class CellTable:
 
     @property
     def ties(self) -> Array:
-        """The priority of each cell, in [0, 1): of several that are level, the highest wins."""
+        """The priority of each cell, in [0, 1): it breaks ties, the highest wins."""
         return self._ties.filled
 
     @property
     def bounds(self) -> Array:
-        """What the algorithm ranks cells by, infinite for new ones; no file keeps it."""
+        """The bound by which the algorithm ranks each cell, infinite for new ones; not saved."""
         return self._bounds.filled
 
     @property
@@ -69,7 +69,7 @@ class CellTable:
 
     @property
     def visits(self) -> Array:
-        """How many rewards each cell has, with those that are pending."""
+        """Number of rewards of each cell, pending ones included."""
         return np.asarray(self.stats[:, COUNT] + self.stats[:, PENDING])
 
     def grow(self, nodes: npt.NDArray[np.integer], levels: int = LEVELS, deepest: int = DEEPEST) -> None:
@@ -85,7 +85,7 @@ class CellTable:
         self._ties.append(priorities(codes, self._salt))
 
     def path(self, point: Array, leads_on: Callable[[int], bool], grows: bool = True) -> list[int]:
-        """Return the cells about a point of the space from the root on, as long as the way leads on from them.
+        """Return the cells that contain a point, from the root down while `leads_on` holds.
 
         Where cells are not made yet, they are made, or the path ends.
         """

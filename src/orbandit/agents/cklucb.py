@@ -1,13 +1,14 @@
-"""CKLUCB: CKL-UCB on a mesh of the space, or of its orbits; rewards of all arms bound the index of each.
+"""CKLUCB: CKL-UCB on a mesh of the space, or of its orbits; all arms' rewards bound each index.
 
     index(k) = the largest q with  sum over j of T(j) kl(m(j), q - L d(k, j)) <= log t + 3 log log t
     over the arms j with q - L d(k, j) > m(j);  kl is that of Bernoulli rewards, d the orbit metric
 
-S. Magureanu, R. Combes, A. Proutiere, Lipschitz bandits: regret lower bound and optimal algorithms, 2014, Section 4.2.
-Regret against the best arm of the mesh is asymptotically that of `theory.instance_limit`. The paper is about finitely
-many arms: which mesh to play is a choice of this class, that of `UniformMesh`. Rewards need only lie within their
-range: those of Bernoulli vary the most. Until t = e the second term is left out. The index is found by bisection on a
-grid of 2^-30 of the range; a round takes up to K^2 terms for K arms, most often a small multiple of K.
+S. Magureanu, R. Combes, A. Proutiere, Lipschitz bandits: regret lower bound and optimal algorithms,
+2014, Section 4.2. Regret against the best arm of the mesh is asymptotically that of
+`theory.instance_limit`. The paper is about finitely many arms; this class plays the mesh of
+`UniformMesh`. Rewards need only be bounded: Bernoulli rewards have the largest variance. Until t =
+e the second term is left out. The index is found by bisection on a grid of 2^-30 of the range. A
+round takes up to K^2 terms for K arms, usually a small multiple of K.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from orbandit.meshes import Mesh
 from orbandit.spaces import Space
 
 MAX_ARMS = 4_000
-"""The distances of more arms than this would take too much room and time."""
+"""Most arms: the distances of more would take too much memory and time."""
 
 
 @final
@@ -43,8 +44,33 @@ class CKLUCB(Agent):
 
     Parameters
     ----------
-    space, group, horizon, lipschitz, reward_range, mesh, delta, seed
-        As for `UniformMesh`; `lipschitz` is also the L of the index. A mesh has at most 4,000 arms.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, each with a finer
+        mesh; no reward is lost.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. If units differ between coordinates, use `maximize`, which scales
+        them, or scale them yourself. It is also the L of the index.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    mesh : "quotient" or Mesh, default "quotient"
+        What to play: representatives of the orbits of a net, or points of your own. At most 4,000
+        of them.
+    delta : "auto", "order", "measured", "safe" or float, default "auto"
+        How fine the mesh is. "order" is by the order of the group, (log n / (n |G|))^(1/(d+2)).
+        "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
+        groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
+        among meshes not coarser than without the group, so that a group cannot make that bound
+        larger; without a group it is "order". Prefer it for short horizons: docs/agents.md has a
+        table. A number is a length in the space. The rules scale with (high - low) / lipschitz.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each arm.
 
     Examples
     --------
@@ -156,10 +182,10 @@ class CKLUCB(Agent):
         return self.arms.table.by_name(self.arms.table.counts)
 
     def upper_bounds(self) -> Array:
-        """Return for each arm a bound on the mean reward of all it stands for; infinite without observations.
+        """Return for each arm an upper bound on the mean of all points that it represents.
 
-        That is its index, or its mean if that is larger, + 2 delta: a reward may come from delta away, and the arm
-        stands for points delta away.
+        It is the index, or the mean if that is larger, + 2 delta: a reward may come from delta
+        away, and the arm represents points up to delta away. Infinite without observations.
         """
         table, indices = self.arms.table, np.empty(len(self.arms))
         kernels.all_indices(table.stats, self._distances, self._budget, indices)
@@ -181,7 +207,7 @@ class CKLUCB(Agent):
 
 
 def _limited(mesh: Mesh) -> Mesh:
-    """Return a mesh, refused if the distances of its points are too many."""
+    """Return a mesh; refuse one with too many pairs of points."""
     if len(mesh) > MAX_ARMS:
         raise MeshTooLargeError(
             f"CKLUCB plays at most {MAX_ARMS:,} arms, but the mesh has {len(mesh):,}; take a larger `delta`, or "

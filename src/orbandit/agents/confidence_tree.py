@@ -5,9 +5,10 @@
     from the root follow the larger B as long as a cell was played often enough that radius <= nu rho^h
     play the cell where that ends; if it is a leaf and now played often enough, its halves become leaves
 
-The published algorithm renews all bounds in rounds that are powers of two, and those on the way down in every round,
-so that for a time some are of t+ and some of t+ / 2. Here all are renewed when t+ doubles, in the round after.
-Asks that are pending count as plays; the way down may lead on from a leaf by them, but only rewards cut it for good.
+The published algorithm updates all bounds in rounds that are powers of two, and those on the path
+in every round, so that for a time some are of t+ and some of t+ / 2. Here all are updated when t+
+doubles, in the round after. Pending asks count as plays: the path may lead below a leaf by them,
+but only rewards split it.
 """
 
 import math
@@ -34,13 +35,12 @@ class ConfidenceTree:
     Parameters
     ----------
     points : Points
-        Where the cells lie.
+        The space and group, and how they are scaled.
     nu, rho, c, delta : float or None
-        As the caller gave them; None means by default.
-    span : float
-        The width of the range of rewards.
-    by_variance : bool
-        Whether the radius is by the variance of rewards.
+        As the caller gave them; None means the default. span : float
+            The width of the range of rewards.
+        by_variance : bool
+            Whether the radius uses the empirical variance of rewards.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class ConfidenceTree:
         return self.table.arms.point(int(known[np.argmax(self.table.means[known] - self._radii(known))]))
 
     def estimate(self, point: Any) -> Any:
-        """Return the mean reward of the cell about a point with the tightest bound."""
+        """Return the mean reward of the containing cell with the tightest bound."""
         path = np.array(self._path(self.table.arms.inside(point), grows=False))
         path = path[self.table.stats[path, COUNT] > 0]
         if not len(path):

@@ -7,8 +7,8 @@ sqrt(2 log n / O) is at most eps_r. Then arm i is dropped if
 
 A. Cohen, T. Hazan, T. Koren, Online learning with feedback graphs without the graphs, 2016, Section 4. Deviations:
 
-- a side observation is a reward from up to 2 delta away, so both sides are widened by 2 delta, or the best arm of the
-  mesh might be dropped;
+- a side observation is a reward from up to 2 delta away, so both sides are widened by 2 delta;
+  else the best arm of the mesh might be dropped;
 - the graph is fixed and known here, and instead of a random arm among those short of observations the one observed
   least is played: the arms that bring all counts from c to c + 1 are independent in the graph, so that a phase costs
   at most alpha 2 log n / eps_r^2 plays, with alpha the independence number;
@@ -38,17 +38,43 @@ from orbandit.spaces import Space
 
 @final
 class SideObservationElimination(Agent):
-    """Plays all arms evenly, and drops those that cannot be the best.
+    """Successive elimination with side observations: drops arms that cannot be the best.
 
-    An arm is dropped only if it is worse by more than 4 delta, and until then arms at the border, which few others
-    inform, are played most often. So its regret is far above that of `UniformMesh` unless rewards differ by much more
-    than that: see the table in docs/concepts/agents.md, printed by benchmarks/rounds.py.
+    An arm is dropped only if it is worse by more than 4 delta. Until then arms at the border, which
+    have few neighbours, are played most often. So its regret is far above that of `UniformMesh`
+    unless rewards differ by much more than 4 delta: see the table in docs/concepts/agents.md, printed by
+    benchmarks/rounds.py.
 
     Parameters
     ----------
-    space, group, horizon, lipschitz, reward_range, mesh, delta, seed
-        As for `UniformMeshN`. Without a horizon, all arms are alive again when an epoch begins, and what is known of
-        them is kept.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, each with a finer
+        mesh: all arms are alive again when an epoch begins, and no reward is lost.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. If units differ between coordinates, use `maximize`, which scales
+        them, or scale them yourself.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    mesh : "quotient", "full", "tree" or Mesh, default "quotient"
+        What to play: representatives of the orbits of a net; the paper's own unfolded net; the
+        leaves of the covering tree of Appendix F, whose search for N(x, 2 delta) is approximate and
+        widens the reported bounds; or points of your own.
+    delta : "auto", "order", "measured", "safe" or float, default "auto"
+        How fine the mesh is. "order" is by the order of the group, (log n / (n |G|))^(1/(d+2)).
+        "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
+        groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
+        of this agent among meshes not coarser than without the group; it needs mesh="quotient", and
+        without a group it is "order". A number is a length in the space. The rules scale with (high
+        - low) / lipschitz.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each arm.
 
     Examples
     --------
@@ -166,9 +192,10 @@ class SideObservationElimination(Agent):
         return self.arms.table.by_name(self.arms.table.counts)
 
     def upper_bounds(self) -> Array:
-        """Return for each arm a bound on the mean reward of all it stands for; infinite without observations.
+        """Return for each arm an upper bound on the mean of all points that it represents.
 
-        That is mean + sqrt(2 log n / O) + 3 delta: two for the observations, and one for the points the arm stands for.
+        It is mean + sqrt(2 log n / O) + 3 delta: 2 delta for the side observations, and one for the
+        points that the arm represents. Infinite without observations.
         """
         upper = self.arms.table.upper_bounds + (self.arms.learners.reach + self.delta) * self.arms.scale
         return self._unscaled(self.arms.table.by_name(upper))

@@ -1,8 +1,8 @@
 """Agents in files: a zip of plain NumPy arrays and one JSON header, readable by `numpy.load`, never a pickle.
 
-Files may come from strangers. Nothing in them is run: classes are looked up among this package's own, arrays hold
-numbers only and are no larger than the file, and whoever reads them checks their values. Spaces and groups are made
-only if an agent takes what is as large.
+Files may be untrusted. Nothing in them is executed: classes are looked up among this package's own,
+arrays hold numbers only and are no larger than the file, and the reader checks their values. Spaces
+and groups are made only if they are within the limits of size of agents.
 """
 
 import inspect
@@ -35,7 +35,7 @@ HOMES: dict[str, tuple[Any, type]] = {"space": (spaces, spaces.Space), "group": 
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
-    """Write a file in one step: readers see the old one or the new one, and a crash leaves the old."""
+    """Write a file atomically: readers see the old one or the new one; a crash leaves the old."""
     target = Path(path)
     packed = dict(arrays)
     marked = {"format": FORMAT, "version": VERSION, **_packed(header, packed)}
@@ -97,7 +97,7 @@ def _arrays(data: bytes) -> Arrays:
 
 
 def _array(data: bytes) -> npt.NDArray[Any]:
-    """Read a .npy file whose length is that of its numbers, before any memory is set aside for them."""
+    """Read a .npy file; check that its length fits its shape before memory is allocated."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array of another version of NumPy's format")
@@ -140,7 +140,7 @@ def _packed(value: Any, arrays: Arrays) -> Any:
 
 
 class _Maker:
-    """Undoes `_packed`, as long as spaces and groups do not keep more numbers in all than those of one agent may."""
+    """Undoes `_packed`, if all spaces and groups together are within the limits of one agent."""
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays, self._numbers = arrays, 0

@@ -42,16 +42,30 @@ class GPO(Agent):
 
     Parameters
     ----------
-    space, group, horizon, reward_range, seed
-        As for `HOO`.
-    lipschitz : float
-        It gives `nu`, if that is not stated: the Lipschitz constant times the diameter of the whole tree.
-    base : "HOO", "HCT" or "VHCT"
-        Whose instances play.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, and each has
+        instances of its own, which begin anew.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. It gives `nu`, if that is not stated: the Lipschitz constant times
+        the diameter of the whole tree.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    base : "HOO", "HCT" or "VHCT", default "HOO"
+        The algorithm whose instances play.
     nu : float, optional
-        The nu of all instances, in units of rewards: the largest difference of rewards in the space.
-    rho_max : float
-        The largest rho that is tried, below 1; larger ones are for harder problems, and take more instances.
+        The nu of all instances, in units of rewards: the largest difference of rewards in the
+        space.
+    rho_max : float, default 0.9
+        The largest rho that is tried, in (0, 1). Larger ones are for harder problems, and take more
+        instances.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 
     Examples
     --------

@@ -5,9 +5,10 @@
     from the root follow the larger B while T(h, i) >= c^2 log(1 / d(t+)) rho^(-2h) / nu^2, and play the cell
     with c = 2 / sqrt(1 - rho), d(t) = min(1, (rho / 3 nu)^(1/8) delta / t)
 
-M. G. Azar, A. Lazaric, E. Brunskill, Online stochastic optimization under correlated bandit feedback, 2014, Algorithm 1
-for independent rewards. With a group, halves of cells that hold no representative are never made. When bounds are
-renewed, and how late feedback counts, is said in `confidence_tree`.
+M. G. Azar, A. Lazaric, E. Brunskill, Online stochastic optimization under correlated bandit
+feedback, 2014, Algorithm 1 for independent rewards. With a group, halves of cells that hold no
+representative are never made. `confidence_tree` says when bounds are updated, and how delayed
+feedback counts.
 """
 
 from collections.abc import Sequence
@@ -31,22 +32,37 @@ from orbandit.spaces import Space
 class HCT(Agent):
     """High-confidence tree.
 
-    Rewards count for the cell whose point was played, which is played again until it is known as well as it is wide.
-    A tree is smaller and deeper than that of `HOO`.
+    Rewards count for the cell whose point was played. A cell is played until its confidence radius
+    is at most nu rho^h, the variation of rewards within it. The tree is smaller and deeper than
+    that of `HOO`.
 
     Parameters
     ----------
-    space, group, lipschitz, reward_range, seed
-        As for `HOO`.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
     horizon : int, optional
-        Number of rounds n planned for. It sets `delta` only: without it, epochs double, and the tree stays.
+        Number of rounds n planned for, at least 1. Without it, epochs double, and the tree stays.
+        It sets `delta` only.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. If units differ between coordinates, use `maximize`, which scales
+        them, or scale them yourself.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
     nu, rho : float, optional
-        As for `HOO`: cells of depth h must have rewards within nu rho^h of each other, in units of rewards. By
-        default rho is 2^(-1/d), and nu the least that fits the Lipschitz constant and the cells' diameters.
+        Smoothness: rewards in a cell of depth h must lie within nu rho^h of each other, in units of
+        rewards. By default rho is 2^(-1/d), since d cuts halve a cell, and nu the least that fits
+        the Lipschitz constant and the cells' diameters.
     c : float, optional
-        The width of confidence bounds, by default the paper's 2 / sqrt(1 - rho), made for its proof; 0.1 is bold.
+        The width of confidence bounds, a positive number. By default 2 / sqrt(1 - rho), as the
+        paper's proof needs; 0.1 explores far less.
     delta : float, optional
-        The probability, below 1, with which bounds may fail; by default 1 / n.
+        The probability, in (0, 1), with which bounds may fail; by default 1 / n.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 
     Examples
     --------

@@ -33,10 +33,10 @@ from orbandit.meshes.cells import DEEPEST, UNKNOWN, hashes
 from orbandit.spaces import Box, Space
 
 FIRST = 10
-"""How many levels of cells are made at the start in a box, where cells cost little."""
+"""Levels of cells made at the start in a box, where cells cost little."""
 
 LEVELS = 3
-"""How many levels of cells are made at a time, below every cell that was entered since the last time."""
+"""Levels of cells made at a time, below every cell that was entered since the last time."""
 
 
 @final
@@ -45,11 +45,25 @@ class HOO(Agent):
 
     Parameters
     ----------
-    space, group, horizon, lipschitz, reward_range, seed
-        As for `UniformMesh`; ties go to priorities that the seed gives each cell.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, and the tree stays.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. If units differ between coordinates, use `maximize`, which scales
+        them, or scale them yourself.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
     nu, rho : float, optional
-        Cells of depth h must have rewards within nu rho^h of each other, in units of rewards. By default rho is
-        2^(-1/d), since d cuts halve a cell, and nu the least that fits the Lipschitz constant and the cells' diameters.
+        Smoothness: rewards in a cell of depth h must lie within nu rho^h of each other, in units of
+        rewards. By default rho is 2^(-1/d), since d cuts halve a cell, and nu the least that fits
+        the Lipschitz constant and the cells' diameters.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 
     Examples
     --------
@@ -109,7 +123,7 @@ class HOO(Agent):
 
     @property
     def depth(self) -> int:
-        """The depth of cells that are not cut: the least h with nu rho^h <= n^(-1/2)."""
+        """The greatest depth: the least h with nu rho^h <= n^(-1/2); such cells are not cut."""
         return self._depth
 
     def _choose(self) -> int:
@@ -118,7 +132,10 @@ class HOO(Agent):
         return node
 
     def _follow(self) -> int:
-        """Return the cell that was never entered below the largest B-values, or -1 - a cell without halves."""
+        """Follow the largest B to a cell never entered.
+
+        Return it, or -1 - a cell without halves.
+        """
         cells = self.arms.cells
         return int(kernels.follow(self._bounds, self._stats, cells.children, cells.depths, self._prefers, self._depth))
 
@@ -160,7 +177,7 @@ class HOO(Agent):
         self._mend_all()  # all bounds change with log n, the cells stay
 
     def _set_horizon(self) -> None:
-        """Work out what depends on n: 2 log n, and the depth of cells that are not cut."""
+        """Set what depends on n: 2 log n, and the greatest depth."""
         self._width = width_of(self._goal)
         cuts = math.ceil((math.log(self._goal) / 2 + math.log(self._smooth.nu)) / -math.log(self._smooth.rho) - 1e-12)
         self._depth = min(DEEPEST, max(0, cuts))
@@ -196,7 +213,7 @@ class HOO(Agent):
         )
 
     def _path(self, point: Array, grows: bool = True) -> list[int]:
-        """Return the cells from the root to the one that a play at a point would enter for the first time.
+        """Return the cells from the root to the one that a play at a point would enter first.
 
         Where cells are not made yet, they are made, or the path ends.
         """
@@ -215,7 +232,7 @@ class HOO(Agent):
         return path
 
     def _grow(self, node: int) -> None:
-        """Make the halves of a cell, and of others that were entered, and their halves, ahead of need."""
+        """Make some levels below a cell, and below others that were entered, in advance."""
         entered = (self.arms.cells.children[:, 0] == UNKNOWN) & (self._bounds < np.inf)
         entered[node] = True
         wanted = np.flatnonzero(entered)
@@ -229,7 +246,7 @@ class HOO(Agent):
         self._rows[2].append(preferences(codes, self._salt))
 
     def _open(self, stats: Array) -> None:
-        """Start with the statistics of the cells there are."""
+        """Start with the statistics of the existing cells."""
         prefers = preferences(self.arms.cells.codes, self._salt)
         self._rows = (Rows(stats), Rows(np.full(len(stats), np.inf)), Rows(prefers))
 

@@ -1,7 +1,7 @@
-"""Who learns from a reward at a point of the space: the nearest arm of a mesh, or every arm of N(x, 2 delta).
+"""Which arms a reward at a point updates: the nearest arm of a mesh, or every arm of N(x, 2 delta).
 
-N(x, 2 delta) are the arms within 2 delta of the orbit of x: a reward at x is a side observation of each, biased by up
-to 2 delta.
+N(x, 2 delta) are the arms within 2 delta of the orbit of x. A reward at x is a side observation of
+each of them, biased by up to 2 delta.
 """
 
 from typing import Protocol, cast, final
@@ -18,7 +18,7 @@ from orbandit.meshes import CoveringTree, Mesh
 from orbandit.meshes.neighbors import ByMetric, Search, search
 
 MAX_NEIGHBORS = 50_000_000
-"""With more neighbours than this in all, lists are made when arms are first played."""
+"""With more neighbours in total than this, lists are made when arms are first played."""
 
 LISTS_AT_ONCE, SLOW_LISTS_AT_ONCE = 1024, 32
 """How many lists are then made at a time, and how many where each takes long."""
@@ -28,22 +28,22 @@ Lists = tuple[npt.NDArray[np.int64], ArmArray]
 
 
 class Learners(Protocol):
-    """Who learns from a reward."""
+    """Which arms a reward updates."""
 
     @property
     def lists(self) -> Neighborhoods | None:
-        """Who learns from each arm; None if that is the arm alone."""
+        """The arms that a reward of each arm updates; None if that is the arm alone."""
 
     def of(self, arm: int) -> ArmArray:
-        """Return the arms that learn from a reward of an arm."""
+        """Return the arms that a reward of an arm updates."""
 
     def at(self, points: Array) -> Lists:
-        """Return the arms that learn from a reward at each point."""
+        """Return the arms that a reward at each point updates."""
 
 
 @final
 class NearestArm:
-    """The arm nearest to a point learns, in the orbit metric."""
+    """A reward updates the arm nearest to its point in the orbit metric."""
 
     lists = None
 
@@ -62,7 +62,7 @@ class NearestArm:
 
 @final
 class OrbitNeighbors:
-    """The arms within 2 delta of the orbit of a point learn.
+    """A reward updates all arms within 2 delta of the orbit of its point.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class OrbitNeighbors:
 
     @property
     def reach(self) -> float:
-        """From how far away an arm may be told a reward, in units of the space."""
+        """The largest distance between an arm and a reward that updates it, in units of X."""
         return self._radius + (0.0 if self._tree is None else self._tree.extra_width(self._radius))
 
     def at(self, points: Array) -> Lists:
@@ -105,7 +105,10 @@ class OrbitNeighbors:
         return np.union1d(self._leaves[leaves], self._leaves[tree.mesh.nearest(point)])
 
     def _batch(self) -> int:
-        """Return how many lists to make at a time: 0, for those of all arms now, unless they are too many or slow."""
+        """Return how many lists to make at a time.
+
+        0 makes all now, unless they are too many or slow.
+        """
         if self._search is None or isinstance(self._search, ByMetric):
             return SLOW_LISTS_AT_ONCE
         sample = self._arms.points[:1000]  # the order is random

@@ -1,6 +1,7 @@
 """Leaves: the statistics and keys of the cells of an OrbitTree, as its kernels work on them.
 
-Rows are added as cells are made. What follows from the rest (boxes, ties, the tournament) is made here and not saved.
+Rows are added as cells are made. Derived data (boxes, ties, the tournament) are computed here and
+not saved.
 """
 
 from typing import final
@@ -17,9 +18,9 @@ from orbandit._rows import Rows
 from orbandit.meshes.cells import DEEPEST, CellTree, hashes
 
 PRIOR = 4.0
-"""Rewards with the largest variance there can be that are added to the pool of noise."""
+"""Pseudo-observations of the largest possible variance that are added to the pooled noise."""
 MAX_TIE = 1e-9
-"""Priorities of cells are below this, and added to keys."""
+"""Priorities of cells, which break ties of keys, are below this."""
 
 
 @final
@@ -33,12 +34,12 @@ class Leaves:
     scale : float
         The unit of places: the Lipschitz constant for rewards in [0, 1], or a guess of it.
     salt : int
-        What the priorities of cells come from.
+        Seed of the priorities of cells.
     rules : array
         The rules of the kernels.
     stats, keys, places, pool : arrays
-        The statistics of the cells there are, their keys (minus infinity for those that are no leaves), the mean places
-        of their rewards, and what is known of all together.
+        The statistics of the existing cells, their keys (minus infinity for inner cells), the mean
+        places of their rewards, and the statistics of all of them pooled.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Leaves:
 
     @property
     def places(self) -> Array:
-        """The mean of the places that the rewards of each cell are of."""
+        """The mean place of the rewards of each cell."""
         return self._rows["places"].filled
 
     @property
@@ -107,7 +108,10 @@ class Leaves:
         self._assemble()
 
     def extend(self) -> None:
-        """Make what belongs to new cells: statistics, places, empty boxes without noise, ties, room for keys."""
+        """Add rows for new cells.
+
+        Statistics, places, empty boxes without noise, ties, room for keys.
+        """
         new = np.arange(len(self.centers), len(self._cells))
         empty = np.empty((len(new), 2, self.centers.shape[1]))
         empty[:, 0], empty[:, 1] = np.inf, -np.inf
@@ -132,7 +136,7 @@ class Leaves:
         raise_all(self._keys, self._heads, self._levels)
 
     def _assemble(self) -> None:
-        """Put together what the kernels work on; it is good until cells are made or the rules change."""
+        """Collect the arrays for the kernels; valid until cells are made or the rules change."""
         self.tree = Tree(
             self.stats,
             self.centers,
@@ -159,7 +163,7 @@ def radii(cells: CellTree, scale: float) -> Array:
 
 
 def is_pool(pool: Array, rewards: float) -> bool:
-    """Tell whether a tree with so many rewards can know this of all cells together."""
+    """Return whether a tree with so many rewards can have these pooled statistics."""
     now, scale, residual, freedom = pool.tolist()
     return bool(
         0 <= now <= MAX_COUNT

@@ -1,6 +1,7 @@
-"""Ledger: the asks that were not answered yet, and measurements that are expected.
+"""Ledger: the pending points, asked for or expected, that were not told yet.
 
-The last ask becomes pending only when the next one comes, so that asking and telling in turn costs one update.
+The last ask becomes pending only with the next one, so that asking and telling in turn costs one
+update.
 """
 
 from typing import Any, final
@@ -9,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 ELSEWHERE = -1
-"""The handle of a point that was not asked for, or of arms that are no more."""
+"""The handle of a point that was not asked for, or whose arm no longer exists."""
 
 
 @final
 class Ledger:
-    """Pending measurements by what identifies their points.
+    """Pending measurements by the keys of their points.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class Ledger:
 
     @property
     def keys(self) -> list[Any]:
-        """What identifies the point of each pending measurement."""
+        """The key of the point of each pending measurement."""
         return [key for key, handles in self.pending.items() for _ in handles]
 
     @property
@@ -47,11 +48,11 @@ class Ledger:
         return np.array([handle for handles in self.pending.values() for handle in handles], dtype=np.int64)
 
     def add(self, key: Any, handle: int) -> None:
-        """Note a pending measurement."""
+        """Add a pending measurement."""
         self.pending.setdefault(key, []).append(handle)
 
     def answered(self, key: Any) -> tuple[int, float]:
-        """Return the handle of what a reward answers, and how many pending observations that releases."""
+        """Return the handle that a reward answers, and how many pending ones it releases."""
         last = self.last
         if last is not None and last[0] == key:
             return last[1], 0.0
@@ -60,20 +61,23 @@ class Ledger:
         return ELSEWHERE, 0.0
 
     def close(self, key: Any, handle: int, released: float) -> None:
-        """Strike out what a reward answered, as `answered` returned it."""
+        """Remove what a reward answered, as `answered` returned it."""
         if released:
             self.release(key)
         elif handle != ELSEWHERE:
             self.last = None
 
     def release(self, key: Any) -> None:
-        """Strike out the oldest pending measurement of a point."""
+        """Remove the oldest pending measurement of a point."""
         handles = self.pending[key]
         del handles[0]
         if not handles:
             del self.pending[key]
 
     def displace(self) -> None:
-        """Forget the handles of all that is pending, since arms are numbered anew; their points stay."""
+        """Forget the handles of all pending measurements, since arms are renumbered.
+
+        The points stay.
+        """
         for handles in self.pending.values():
             handles[:] = [ELSEWHERE] * len(handles)

@@ -1,4 +1,4 @@
-"""ListedArms: arms that are numbers 0, ..., K - 1, told apart by nothing else, with their table."""
+"""ListedArms: the arms 0, ..., K - 1 of a finite bandit, with their table."""
 
 from collections.abc import Sequence
 from typing import Any, final
@@ -11,7 +11,7 @@ from orbandit.agents.table import Table
 from orbandit.errors import InputError
 
 MAX_ARMS = 10_000_000
-"""Most arms of a list, for whose statistics there must be memory."""
+"""Most arms, so that their statistics fit into memory."""
 
 
 @final
@@ -21,9 +21,10 @@ class ListedArms:
     Parameters
     ----------
     table : Table
-        Of the arms that are played.
+        The statistics of the arms that are played.
     representatives, orbits : arrays of int, optional
-        If one arm is played for many: its name for each of the table's, and which of these each arm belongs to.
+        If one arm is played for a whole orbit: the name of each arm of the table, and the orbit of
+        each arm.
     """
 
     space = group = None
@@ -45,11 +46,11 @@ class ListedArms:
 
     @property
     def numbering(self) -> object:
-        """Another object whenever arms are numbered anew."""
+        """An object that is replaced whenever arms are renumbered."""
         return self.table
 
     def key(self, point: Any) -> int:
-        """Return the arm that is played for a given one."""
+        """Return the arm that is played for a given arm."""
         arm = point if type(point) is int else as_count(point, "arm", minimum=0)
         if not 0 <= arm < self._size:
             raise InputError(f"`arm` must be one of 0, ..., {self._size - 1}, but got {shown(arm)}.")
@@ -66,7 +67,7 @@ class ListedArms:
         return names if self._representatives is None else self._representatives[names]
 
     def check(self, points: Sequence[Any] | npt.NDArray[Any]) -> None:
-        """Refuse what are no arms."""
+        """Refuse anything but arms."""
         for point in points:
             self.key(point)
 
@@ -84,5 +85,5 @@ class ListedArms:
         return [self.key(arm) for arm in points]
 
     def admits(self, key: int, handle: int) -> bool:
-        """Tell whether an arm has a number."""
+        """Return whether an arm has a number."""
         return 0 <= handle < len(self.table) and self.point(handle) == key

@@ -21,7 +21,7 @@ TOLD = ("horizon", "lipschitz", "reward_range", "seed")
 
 
 def check_call(maker: object, *args: Any, **told: Any) -> None:
-    """Refuse what cannot make agents with these arguments, by default those of CALL, before it is called.
+    """Refuse a maker that does not take these arguments, by default those of CALL, before the call.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def check_takes(maker: Maker, name: str) -> None:
 
 
 def takes(maker: Maker, name: str) -> bool:
-    """Tell whether a maker's agents take an argument by its name; one without a signature does."""
+    """Return whether a maker takes an argument by its name; one without a signature does."""
     try:
         parameters = inspect.signature(getattr(maker, "func", maker)).parameters
     except ValueError:
@@ -80,7 +80,7 @@ def takes(maker: Maker, name: str) -> bool:
 
 
 def learns_slopes(maker: Maker) -> bool:
-    """Tell whether a maker's agents do without a Lipschitz constant, whatever settings `functools.partial` gave it.
+    """Return whether a maker, or that of a `functools.partial`, learns the Lipschitz constant.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def learns_slopes(maker: Maker) -> bool:
 
 
 def plays_indices(kind: type[Any]) -> bool:
-    """Tell whether a class is one of this package's agents that play arms 0, 1, ..., and not points of a space.
+    """Return whether a class is an agent of this package that plays arms 0, 1, ..., not points.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def plays_indices(kind: type[Any]) -> bool:
 
 
 def _how_to_make(kind: type[Any]) -> str:
-    """Return what to say of an agent that has no space: what to pass instead."""
+    """Return the remedy for an agent that has no space: what to pass instead."""
     needed = [name for name, one in inspect.signature(kind).parameters.items() if one.default is one.empty]
     call = f"{kind.__name__}({', '.join(needed)}, horizon=horizon, seed=seed)"
     return f"{kind.__name__} plays indices; pass agent=lambda space, group, *, horizon, seed, **told: {call}."

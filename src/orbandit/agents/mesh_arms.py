@@ -1,7 +1,8 @@
-"""MeshArms: the points of a mesh as arms, numbered by priority, with their table. Delta and points are in units of X.
+"""MeshArms: the points of a mesh as arms, numbered by priority, with their table.
 
-Without a horizon an agent plans for epochs that double. Each has its own, finer mesh, and all rewards so far are told
-to it, each at the point where it was observed: those of arms are in the table, those from elsewhere are kept as told.
+Delta and points are in units of X. Without a horizon an agent plans for epochs that double. Each
+has its own, finer mesh, which is told all rewards so far, each at the point where it was observed.
+Rewards of arms are in the table; those of other points are kept.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,15 +33,15 @@ class MeshArms(Generic[L]):
     Parameters
     ----------
     points : Points
-        Where meshes lie.
+        The space and group, and how they are scaled.
     rule : MeshRule
-        Which they are.
+        Which mesh to play for n rounds.
     index : int
         What the table ranks arms by: UCB, LEAST or ZOOM.
     learners : callable
-        Makes who learns from a reward, given the mesh with its points by number.
+        Makes the `Learners`, given the mesh with its points by number.
     refines : bool
-        Whether the horizon is not known.
+        Whether the horizon is unknown.
     mesh_for : callable, optional
         Returns the mesh for n rounds; by default the rule's.
 
@@ -51,7 +52,7 @@ class MeshArms(Generic[L]):
     table : Table
         Their statistics.
     learners : Learners
-        Who learns from a reward.
+        Which arms a reward updates.
     """
 
     mesh: Mesh
@@ -81,7 +82,7 @@ class MeshArms(Generic[L]):
 
     @property
     def numbering(self) -> object:
-        """Another object whenever arms are numbered anew."""
+        """An object that is replaced whenever arms are renumbered."""
         return self.table
 
     def begin(self, n: int, rng: np.random.Generator) -> None:
@@ -94,9 +95,9 @@ class MeshArms(Generic[L]):
         self._use(mesh, Table.by_priority(priorities, self._index, width_of(n)))
 
     def renew(self, n: int, rng: np.random.Generator, ledger: Ledger) -> bool:
-        """Take up another horizon; return whether the mesh is another, told all, and expects what is pending.
+        """Set another horizon; return whether the mesh changed.
 
-        If the mesh for it would be too large, it stays the same.
+        A new mesh gets all rewards and pending points. If it would be too large, the old one stays.
         """
         try:
             mesh = self._mesh_for(n) if self._refines else None
@@ -128,11 +129,11 @@ class MeshArms(Generic[L]):
         return self.numbered.points[first:]
 
     def handle(self, point: Any) -> int:
-        """Return that a point was not asked for: who learns from it is found when it is told."""
+        """Return ELSEWHERE: the arms that learn from a point are found when it is told."""
         return ELSEWHERE
 
     def admits(self, key: bytes, handle: int) -> bool:
-        """Tell whether a point is that of an arm, or of none."""
+        """Return whether a point is that of an arm, or of none."""
         if not 0 <= handle < len(self.table):
             return handle == ELSEWHERE
         return bool(np.abs(self.numbered.points[handle] - point_of(key)).max() <= self.space.tolerance)
@@ -148,16 +149,22 @@ class MeshArms(Generic[L]):
         inside = self._points.inside(point)
         arms = self.learners.at(inside[None])[1]
         if not len(arms):
-            raise InputError(f"no point of the mesh learns from {shown(inside)}: it does not cover the space.")
+            raise InputError(
+                f"`mesh` must cover the space, but has no point near {shown(inside)}; add points, "
+                "or use a larger `delta`."
+            )
         return arms
 
     def remember(self, point: Any, value: float) -> None:
-        """Keep a reward of a point that is no arm, if there will be other meshes."""
+        """Keep a reward of a point that is no arm, if later epochs have other meshes."""
         if self._refines:
             self._told.append((as_point(point, self.space.dim).copy(), value, 1.0))
 
     def observe_all(self, points: Sequence[Any] | npt.NDArray[Any], values: Array) -> bool:
-        """Learn many scaled rewards at once; return False if they have to be kept one by one for later meshes."""
+        """Learn many scaled rewards at once.
+
+        Return False if they must be kept one by one for later meshes.
+        """
         if self._refines:
             return False
         sizes, arms = self.learning_all(points)
@@ -165,7 +172,10 @@ class MeshArms(Generic[L]):
         return True
 
     def learning_all(self, points: Sequence[Any] | npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], ArmArray]:
-        """Return how many arms learn from a reward at each of many points, and which; refuse points without one."""
+        """Return how many arms a reward at each of many points updates, and which.
+
+        Refuse points with none.
+        """
         batch = as_points(points, self.space.dim)[0]
         indptr, arms = self.learners.at(batch)
         sizes = np.diff(indptr)
@@ -174,7 +184,10 @@ class MeshArms(Generic[L]):
         return sizes, arms
 
     def play(self, means: Array, draws: Array, low: float, span: float, quota: float = np.inf) -> npt.NDArray[np.int64]:
-        """Play Bernoulli rounds, compiled; return the arms played, and list who learns from those that follow."""
+        """Play Bernoulli rounds, compiled.
+
+        Return the arms played, and list neighbours of the next.
+        """
         played = self.table.play(self.learners.lists, means, draws, low, span, quota)
         if len(played) < len(draws):
             self.table.list_ahead(self.learners.lists)
@@ -208,6 +221,6 @@ class MeshArms(Generic[L]):
         self._places, self.learners = self.numbered.points, self._make(self.numbered)
 
     def _told_arrays(self) -> tuple[Array, Array, Array]:
-        """Return the points observed but not as arms of this mesh, with the sums and counts of their rewards."""
+        """Return observed points that are no arms of this mesh, with sums and counts of rewards."""
         points = np.array([point for point, _, _ in self._told]).reshape(-1, self.space.dim)
         return points, np.array([s for _, s, _ in self._told]), np.array([c for _, _, c in self._told])

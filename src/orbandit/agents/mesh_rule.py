@@ -8,10 +8,11 @@ times shorter:
                 with the net's own size in place of c delta^-d / |G|
     safe        the regret bound of the agent is at most that of the same agent without the group
 
-The first needs a finite group, and delta < c / |G| for its premise to hold: for an infinite group it is 0, for S_20
-absurd. The second works for any group. With either a group may lose: many points of a quotient net lie near walls, so
-that there are more than 1 / |G| of those of a plain net, and a mesh finer by the full factor has more arms than n
-rounds can use.
+The first needs a finite group, and delta < c / |G| for the theorem to apply: for an infinite group
+it is 0, and for S_20 absurdly small. The second works for any group. With either, knowing the group
+may increase the regret: many points of a quotient net lie near walls, so that there are more than 1
+/ |G| of those of a plain net, and a mesh finer by the full factor has more arms than n rounds can
+use.
 
 Safe. With probability 1 - 2 K n^-3 (Hoeffding) every mean is always within sqrt(2 log n / T) of the truth, up to the
 bias of side observations. Then, for all Lipschitz f,
@@ -51,7 +52,7 @@ from orbandit.meshes.nets import log_least_size
 from orbandit.spaces import Space
 
 MANY = 10_000
-"""Groups with more elements than this get the measured rule unless the caller names one."""
+"""Groups with more elements than this get the rule "measured" unless the caller names one."""
 
 CLOSE = 1.02
 """The measured delta is within this factor of the smallest."""
@@ -60,8 +61,8 @@ STEP, MAX_SCANNED = 1.1, 5_000
 """The rule "safe" tries nets with deltas in such steps, of at most so many points."""
 
 ALIKE, FEW = 64, 2**17
-"""A tree of coverings has at most so many leaves for each distinct point of them, unless it has few: `load` counts on
-that, which is told the points and makes the tree again."""
+"""Most leaves of a covering tree for each distinct point of them, unless there are few. `load`
+relies on it: it reads the points and makes the tree again."""
 
 
 @final
@@ -71,7 +72,7 @@ class MeshRule:
     Parameters
     ----------
     points : Points
-        Where it plays.
+        The space and group, and how they are scaled.
     mesh : str or Mesh
         One of the names, or a mesh of the user's own.
     delta : "auto", "order", "measured", "safe" or float
@@ -79,8 +80,8 @@ class MeshRule:
     names : sequence of str
         What `mesh` may be: "quotient", "full", "tree".
     one_per_orbit : bool
-        Whether two points of one orbit count as one: where a reward is for the nearest arm, there must be no two
-        equally near.
+        Whether two points of one orbit count as one: if a reward counts for the nearest arm, no two
+        arms may be equally near.
     bound : RegretShape, optional
         The regret bound of the agent, if it has the rule "safe".
     """
@@ -110,12 +111,12 @@ class MeshRule:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the settings leave one mesh only, whatever the horizon."""
+        """Whether the mesh does not depend on the horizon."""
         return isinstance(self._mesh, Mesh) or not isinstance(self._delta, str)
 
     @property
     def is_tree(self) -> bool:
-        """Whether arms are the leaves of a tree of coverings."""
+        """Whether arms are the leaves of a covering tree."""
         return self._mesh == "tree"
 
     def mesh(self, n: int) -> Mesh:
@@ -148,7 +149,7 @@ class MeshRule:
         return self.distinct(quotient_net(self._space, self._group, delta))
 
     def distinct(self, mesh: Mesh) -> Mesh:
-        """Return the mesh without points that are there twice, since an arm is known by its point."""
+        """Return the mesh without duplicate points, since a point identifies an arm."""
         mesh = _at(mesh, np.unique(mesh.points, axis=0, return_index=True)[1])
         if self._group is None or not self._one_per_orbit:
             return mesh
@@ -156,7 +157,7 @@ class MeshRule:
         return _at(mesh, np.unique(folds, axis=0, return_index=True)[1])
 
     def tree(self, delta: float, points: int) -> CoveringTree:
-        """Return the tree of coverings whose leaves are a mesh with so many distinct points."""
+        """Return the covering tree whose leaves are a mesh with so many distinct points."""
         if self._tree is None or self._tree.mesh.delta != delta:
             self._tree = CoveringTree(self._space, delta, limit=2 * _most_leaves(points))
         return self._tree
@@ -166,7 +167,7 @@ class MeshRule:
         mesh = Mesh(points, delta, self._space, self._group)
         self._checked_mesh(mesh)
         if self.distinct(mesh) is not mesh:
-            raise ValueError("points that are there twice")
+            raise ValueError("duplicate points")
         return mesh
 
     def _leaves(self, delta: float) -> Mesh:
@@ -249,13 +250,13 @@ def count_cliques(mesh: Mesh) -> int:
 @final
 @dataclass(frozen=True)
 class RegretShape:
-    """A regret bound b n delta + sqrt(8 m n log n) + m, with m parts of a mesh to be told apart."""
+    """A regret bound b n delta + sqrt(8 m n log n) + m, with m arms or cliques to tell apart."""
 
     bias: int
     count: Callable[[Mesh], int]
 
     def terms(self, mesh: Mesh, n: int, scale: float) -> tuple[float, float]:
-        """Return the cost of the mesh, b n delta, and that of learning."""
+        """Return the regret of discretisation, b n delta, and that of learning."""
         parts = self.count(mesh)
         return self.bias * n * scale * mesh.delta, math.sqrt(8 * parts * n * math.log(max(n, 2))) + parts
 
@@ -269,9 +270,10 @@ CLIQUE_BY_CLIQUE = RegretShape(7, count_cliques)
 
 @lru_cache(maxsize=16)  # the seeds of an experiment ask for the same
 def safe_net(space: Space, group: Group | None, n: int, scale: float, shape: RegretShape) -> Mesh:
-    """Return the net with the least regret bound: the plain one for (log n / n)^(1/(d+2)), or one as fine of orbits.
+    """Return the net with the least regret bound: a quotient net, or the plain one.
 
-    From coarse to fine, until learning alone costs more than the best.
+    The plain one is for (log n / n)^(1/(d+2)). Quotient nets are tried from coarse to fine, until
+    learning alone costs more than the best.
     """
     delta = order_delta(n, 1, space.intrinsic_dim) / scale
     if group is None:
@@ -297,7 +299,7 @@ def safe_net(space: Space, group: Group | None, n: int, scale: float, shape: Reg
 
 
 def _at(mesh: Mesh, rows: npt.NDArray[np.intp]) -> Mesh:
-    """Return the points of a mesh at some rows, in their order; the mesh itself if that are all."""
+    """Return the points of a mesh at some rows, in their order; the mesh itself if that is all."""
     return mesh if len(rows) == len(mesh) else Mesh(mesh.points[np.sort(rows)], mesh.delta, mesh.space, mesh.group)
 
 

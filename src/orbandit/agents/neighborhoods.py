@@ -1,4 +1,7 @@
-"""Neighborhoods: for each arm the arms that learn from its rewards, listed at once or when first played."""
+"""Neighborhoods.
+
+For each arm the arms that its rewards update, listed at once or when first played.
+"""
 
 from collections.abc import Callable
 from typing import final

@@ -3,11 +3,12 @@
 import math
 
 CALM = 1350.0
-"""A good point is given up with a probability of about CALM / n, so that what this costs does not grow with n."""
+"""A good point is abandoned with probability about CALM / n, so that the expected loss does not
+grow with n."""
 
 
 def deviation_weight(log_n: float, least: float) -> float:
-    """Return beta = sqrt(2 log(n / CALM)), and at least so much, for n rounds.
+    """Return beta = sqrt(2 log(n / CALM)), but no less than `least`, for n rounds.
 
     Examples
     --------

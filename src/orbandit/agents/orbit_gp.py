@@ -1,12 +1,13 @@
-"""OrbitGP: a Gaussian process on the orbits of a space, for rewards that are expensive to measure.
+"""OrbitGP: Bayesian optimisation with a Gaussian process on X/G, for expensive evaluations.
 
-    play the point with the largest  m(x) + beta sqrt(v(x))        (or where a function drawn from the posterior is)
+    play the maximiser of  m(x) + beta sqrt(v(x)),     or of a sample of the posterior (Thompson)
 
-m and v are the mean and the variance of the reward given all rewards so far, under a kernel that is a function of
-orbits (`gaussian/quotient_kernel.py`): under a reflection group it costs one fold for each point, whatever the order of
-the group. N. Srinivas et al., Gaussian process optimization in the bandit setting, 2010; T. Brown et al., 2024, for
-kernels with symmetries. What differs: the constant beta of `gaussian/acquisition.py`, parameters fitted to the
-rewards, rewards of one point kept as their mean, and at most so many distinct points, beyond which they are merged.
+m and v are the posterior mean and variance given all rewards so far, under an invariant kernel
+(`gaussian/quotient_kernel.py`). Under a reflection group it costs one fold for each point, whatever
+the order of the group. N. Srinivas et al., Gaussian process optimization in the bandit setting,
+2010; T. Brown et al., 2024, for invariant kernels. What differs: beta is a constant
+(`gaussian/acquisition.py`), hyper-parameters are fitted to the rewards, rewards of one point are
+kept as their mean, and beyond a limit of distinct points some are merged.
 """
 
 import math
@@ -49,33 +50,38 @@ from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
 DESIGN_STREAM = 2**32
-"""What the seeds of the initial design begin with, which those of rounds never do."""
+"""Marks the seeds of the initial design, which those of rounds never contain."""
 FIRST_FIT, FIT_GROWTH = 5, 1.2
-"""The parameters are fitted after so many rewards, and whenever their number has grown by this factor."""
+"""Number of rewards before the first fit, and growth of that number between fits."""
 MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
 """Most distinct points, and most of them that parameters are fitted to."""
 THINNED_PART = 0.75
-"""To what part the points are thinned when there are too many."""
+"""Fraction of the points that is kept when there are too many."""
 BINARY_SIGNAL = 0.1
-"""Signal variance for Bernoulli rewards where the Lipschitz constant is known. Then nothing is fitted: zeros and ones
-say so little of the parameters that the likelihood's were worse on cones with random peaks."""
+"""Signal variance for Bernoulli rewards if the Lipschitz constant is known. Then nothing is fitted:
+Bernoulli rewards inform so little about the parameters that the most likely ones were worse on
+cones with random peaks."""
 BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
-"""The least V of the priors for Bernoulli rewards, which tell little of the variance of their means, and the deviation
-of the logarithm of s: left to the likelihood, s falls where most rewards are 0, and maxima are missed."""
+"""For Bernoulli rewards, which inform little about the variance of their means: the least V of the
+priors, and the prior standard deviation of log s. A weaker prior lets s collapse where most rewards
+are 0, and maxima are missed."""
 RELATIVE_LENGTH, PRIOR_REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
-"""Centre of the prior of length scales, over the width of the space, that of a reach, and the deviation of their
-logarithms."""
+"""Prior medians of length scales, over the width of the space, and of a reach; and the prior
+standard deviation of their logarithms."""
 HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
-"""The same if the Lipschitz constant is known, in units of what the mean needs to cross the range of rewards."""
+"""The same if the Lipschitz constant is known; the unit is the distance over which the mean can
+cross the range of rewards."""
 FOREIGN = 8
-"""From so many points on that were not asked for, a violation of the symmetry is looked for."""
+"""Least number of points not asked for before the symmetry is tested for violations."""
 STRENGTHS, WARPED = (1.0,), 10
-"""Of warps that are tried besides none where the best is the goal, from so many distinct points on."""
+"""Strengths of the warps tried, besides none, under goal="best", and from how many distinct
+points."""
 ALIGNED = 20
-"""From so many distinct points on the plain kernel in aligned coordinates is tried, too, where the best is the goal."""
+"""Number of distinct points from which the plain kernel in aligned coordinates is tried, too, under
+goal="best"."""
 PRIOR_RATIO, RATIO_DOUBT = 0.02, 2.0
-"""Median of the prior of the remainder's variance over that of the invariant part, where the symmetry may be wrong, and
-the deviation of its logarithm."""
+"""Prior median of the variance of the remainder over that of the invariant part, if the symmetry is
+approximate, and the prior standard deviation of its logarithm."""
 DEFAULT_FAMILY = {"regret": "matern32", "best": "matern52"}
 """Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
@@ -84,59 +90,82 @@ FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
 
 @final
 class OrbitGP(Agent):
-    """The agent for small budgets: a kernel model on X/G learns more from each reward than a Lipschitz bound does.
+    """Bayesian optimisation on X/G with an invariant Gaussian process; for small budgets.
 
     Parameters
     ----------
-    space, group, horizon, reward_range, seed
-        As for `UniformMesh`.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most 128 elements unless it has a closed form:
+        see docs/orbit_gp.md.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, and only the weight
+        of the deviation grows.
     lipschitz : float, optional
-        A hint. With it, the prior of length scales has as median half of the distance over which the mean can cross the
-        range of rewards, and 0.5 as standard deviation of the logarithm; without, 0.3 of the width of the space, and 1.
-        Rewards soon say more than either. Coordinates may have different units in any case: the agent works in
-        coordinates divided by the width of the space, each class that the group mixes by its own.
+        The Lipschitz constant of the mean reward, a positive number, as a hint for the prior of
+        length scales. With it, the prior median is half of the distance over which the mean can
+        cross the range of rewards, and the prior standard deviation of the logarithm is 0.5.
+        Without it, they are 0.3 of the width of the space, and 1. The rewards soon outweigh either.
+        Coordinates may have different units in any case: the agent divides them by the width of the
+        space; those that the group mixes share one width.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
     kernel : "matern12", "matern32", "matern52" or "rbf", optional
-        How smooth the mean is: once differentiable and a little more for "matern32", twice for "matern52". By default
-        "matern52" if the goal is the best, else "matern32", which allows for kinks.
-    acquisition : "ucb" or "thompson"
-        How to choose.
-    goal : "regret" or "best"
-        What choices are for: cumulative regret, as for a bandit in play, or the simple regret of the last
-        recommendation. `maximize` and the samplers are for the best.
+        The kernel, by the smoothness of its samples: "matern32" is once mean-square differentiable,
+        "matern52" twice. By default "matern52" if the goal is "best", else "matern32", which allows
+        for kinks.
+    acquisition : "ucb" or "thompson", default "ucb"
+        The acquisition function: an upper confidence bound, or Thompson sampling.
+    goal : "regret" or "best", default "regret"
+        What to minimise: cumulative regret, or the simple regret of the last recommendation.
+        `maximize` and the samplers use "best".
     noise : float, optional
-        The standard deviation of rewards about their mean, in units of rewards. By default it is learnt; and if every
-        reward is one of the two ends of `reward_range`, the noise is Bernoulli's: its variance follows from the mean.
+        The standard deviation of rewards about their mean, in units of rewards: a positive number.
+        By default it is learnt. If every reward is one of the two ends of `reward_range`, the noise
+        is Bernoulli: its variance follows from the mean.
     beta : float, optional
-        The weight of the deviation in the bound: a larger one explores more. By default 2 for rewards that are ends of
-        the range and 2.6 for others, 3 if their noise is found to be less than 3% of the variance of means, and
-        sqrt(2 log(n / 1350)) once that is more, for the horizon n. If the goal is the best, and rewards are not ends of
-        the range, it is 1; 3 if that promises to gain less than the noise's deviation, and 9 if that does, too.
-    candidates : int
-        Size of the space-filling design from the best points of which the acquisition function is maximised; from 8 to
-        100,000.
+        The weight of the standard deviation in the bound, a positive number; a larger one explores
+        more. By default 2 for Bernoulli rewards and 2.6 for others, 3 if their noise variance is
+        estimated below 3% of the signal variance, and sqrt(2 log(n / 1350)) once that is more, for
+        the horizon n. If the goal is "best", and rewards are not Bernoulli, it is 1; 3 if the bound
+        with 1 exceeds the best known mean by less than the standard deviation of the noise, and 9
+        if that with 3 does, too.
+    candidates : int, default 512
+        Size of the space-filling design whose best points are starts for the maximisation of the
+        acquisition function; from 8 to 100,000.
     feasible : callable, optional
-        Which points may be asked for and recommended: takes (m, dim) points, and returns (m,) bools, or margins that
-        are feasible from 0 up, which help to find and to follow narrow sets. It is known, cheap, and invariant under
-        the group. What is told may break it. A file does not hold it: `load(path, feasible=...)`.
-    symmetry : "exact" or "approximate"
-        Whether the group is sure. If it is approximate, the mean is an invariant part plus a remainder without the
-        symmetry, whose share of the variance is learnt, and a model without the group is chosen where that is
-        likelier. Points are then not folded: images are told apart, and the best image is recommended, not only the
-        best orbit. `feasible` need not be invariant. If it is exact, and rewards of points that were not asked for
-        clearly violate it, a warning says so once: those asked for are folds, and show nothing. Rewards that are ends
-        of the range raise none.
+        The constraint on points asked for and recommended. It takes (m, dim) points and returns
+        (m,) bools, or margins that are feasible if >= 0; margins help with narrow feasible sets. It
+        must be known, cheap, and invariant under the group. Points told may violate it. Files do
+        not store it: use `load(path, feasible=...)`.
+    symmetry : "exact" or "approximate", default "exact"
+        Whether the symmetry is exact. If it is approximate, the mean is modelled as an invariant
+        part plus a remainder without the symmetry, whose share of the variance is learnt; a model
+        without the group is chosen if its marginal likelihood is larger. Points are then not
+        folded: images are distinct points, and the best image is recommended, not only the best
+        orbit. `feasible` need not be invariant. If it is exact, and rewards of points that were not
+        asked for clearly violate it, the agent warns once. Points asked for are folds, and show no
+        violation. Bernoulli rewards raise no warning. seed : int, SeedSequence or Generator,
+        optional
+            Source of randomness; by default a fresh one. The initial design, the candidates and
+            Thompson samples are drawn from it.
 
     Notes
     -----
-    The first d + 1 points, 2 (d + 1) if the goal is the best, or a quarter of the horizon if that is less, are uniform
-    on the space, and then folded. Rewards told before take their place.
+    The initial design has d + 1 points, 2 (d + 1) if the goal is "best", or a quarter of the
+    horizon if that is less: uniform on the space, then folded. Rewards told before replace design
+    points.
 
-    If the goal is the best, rewards with a long tail at the bottom are drawn in (`gaussian/warp.py`) where the
-    likelihood is for it.
+    If the goal is "best", rewards with a long lower tail are warped (`gaussian/warp.py`) if that
+    increases the marginal likelihood.
 
-    A round costs O(n^2 + n candidates) for n distinct points, and n stays below 1,025; then points are merged,
-    those first that lose least by it. Parameters are fitted to at most 256 points, whenever the rewards have grown by a
-    fifth.
+    Pending points are handled as by a kriging believer: the model is told its posterior mean there.
+
+    A round costs O(n^2 + n candidates) for n distinct points. Beyond 1,024 points, those are merged
+    that lose the least information. Parameters are fitted to at most 256 points, whenever the
+    number of rewards has grown by a fifth.
 
     Examples
     --------
@@ -196,13 +225,13 @@ class OrbitGP(Agent):
         self._start(seed)
 
     def _blended(self, kernel: QuotientKernel) -> QuotientKernel:
-        """Return an invariant kernel as it is, or with a remainder if the symmetry may be wrong."""
+        """Return an invariant kernel, with a remainder if the symmetry is approximate."""
         if self._group is None or self._ground.is_exact:
             return kernel
         return Blended(kernel, plain_kernel(self._space, self._group, self._family))
 
     def _prior_of_lengths(self, kernel: QuotientKernel) -> Prior:
-        """Return the prior of the length scales of the invariant kernel, of a reach, and of the remainder's share."""
+        """Return the prior of the length scales, of a reach, and of the remainder's ratio."""
         widths, doubt = kernel.widths, LENGTH_DOUBT
         lengths = RELATIVE_LENGTH * widths
         if not self._points.is_learning:
@@ -221,7 +250,7 @@ class OrbitGP(Agent):
 
     @property
     def lipschitz(self) -> float:
-        """The Lipschitz constant that was given, or what would cross the range over half the diameter of the space."""
+        """The Lipschitz constant: given, or what crosses the range over half the diameter of X."""
         return self._points.lipschitz
 
     def _begin(self) -> None:
@@ -242,7 +271,7 @@ class OrbitGP(Agent):
         return 0
 
     def _proposal(self, model: Model) -> Array:
-        """Return the point to play; the same whenever the same is known."""
+        """Return the point to play; the same for the same data."""
         pending = len(self._ledger)
         if self._rounds + pending < design_size(self._space, self._goal, self._is_for_best):
             return self._designed(self._rounds + pending)
@@ -263,7 +292,7 @@ class OrbitGP(Agent):
 
     @cached_property
     def _feasible_design(self) -> Array:
-        """The whole initial design: feasible points may be hard to find, so that they are sought together."""
+        """The whole initial design, found at once, since feasible points may be hard to find."""
         most = design_size(self._space, MAX_COUNT, self._is_for_best)
         return self._ground.region.sample(most, np.random.default_rng([self._salt, DESIGN_STREAM]))
 
@@ -311,12 +340,12 @@ class OrbitGP(Agent):
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         asked = self.arms.point(handle) if point is None else point
         if amount < 0 or self.arms.key(asked) in self._ledger.pending:
-            self._fantasy = None  # asked for twice: told together, whatever the order
+            self._fantasy = None  # asked for twice: fantasised together, whatever the order
         elif self._ledger.pending:
             self._pretend(self._points.inside(asked))
 
     def _recommend(self) -> Array:
-        """Return the point with the largest posterior mean, less half a deviation, near the best with rewards."""
+        """Return the maximiser of mean - 0.5 deviations, near the best observed points."""
         if not self._model.size:
             return self.arms.units.leave(self._proposal(self._model))
         return self.arms.units.leave(settled(self._model, self._ground) + 0.0)
@@ -359,10 +388,10 @@ class OrbitGP(Agent):
         return low, high
 
     def _renew(self) -> None:
-        """Take up the new horizon: only the weight of the deviation changes."""
+        """Set the new horizon: only the weight of the deviation changes."""
 
     def _fit(self, rounds: int) -> None:
-        """Fit the parameters of a few hypotheses, take the likeliest, and choose other candidates."""
+        """Fit the parameters of a few models, take the most likely, and draw new candidates."""
         self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
         self._fits += 1
         if self._foreign >= FOREIGN and not self.has_warned and not self._is_binary:
@@ -373,7 +402,7 @@ class OrbitGP(Agent):
             self._model = self._made(kept, model.rewards, model.expected)
             return
         rewards, rows = model.rewards, np.arange(model.size, dtype=np.intp)
-        if model.size > MAX_FITTED_POINTS and self._is_binary:  # zeros and ones say something together only
+        if model.size > MAX_FITTED_POINTS and self._is_binary:  # few Bernoulli rewards tell little
             rewards, rows = thinned(rewards, self._gaps(), MAX_FITTED_POINTS)
         elif model.size > MAX_FITTED_POINTS:
             rows = ranked(model.means, MAX_FITTED_POINTS)
@@ -409,7 +438,7 @@ class OrbitGP(Agent):
         self._model = self._made(best, model.rewards, model.expected)
 
     def _warn_of_violation(self) -> None:
-        """Warn, once, if points that were not asked for show that the group is wrong: those asked for are folds."""
+        """Warn, once, if points that were not asked for show that the group is wrong."""
         if self._group is None or not self._ground.is_exact or self._group.order == 1:
             return
         points, rewards = (np.array(part) for part in zip(*self._told, strict=True))
@@ -433,7 +462,7 @@ class OrbitGP(Agent):
         )
 
     def _doubted(self, best: Hypothesis, rewards: Rewards, noise: Array | None, like: Prior) -> Hypothesis:
-        """Return a model that does not know the group at all, if that is likelier."""
+        """Return a model without the group, if its marginal likelihood is larger."""
         plain = quotient_kernel(self._space, None, self._family)
         prior = like._replace(lengths=RELATIVE_LENGTH * plain.widths, doubt=LENGTH_DOUBT)
         other = hypothesis(plain, rewards, best.warp, prior, [], [prior.lengths], noise)
@@ -445,7 +474,7 @@ class OrbitGP(Agent):
 
     @property
     def _can_align(self) -> bool:
-        """Whether there are aligned coordinates, and others than the folds that reflection groups have."""
+        """Whether there are aligned coordinates, other than the folds of reflection groups."""
         return self._group is not None and 1 < self._group.order < math.inf and not self._group.is_reflection
 
     def _aligned_to(self, reference: Array) -> QuotientKernel:

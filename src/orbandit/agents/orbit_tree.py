@@ -1,13 +1,14 @@
-"""OrbitTree: cells over the orbits of a space, divided where rewards are high, each judged by all rewards nearby.
+"""OrbitTree: adaptive discretisation of X/G, with kriging over nearby cells.
 
     key(c) = m(c) + beta s(c) + alpha L radius(c)        play the point of the leaf with the largest key
     divide the leading leaf when kappa s(c) < L radius(c): its noise is below its size
 
-m(c) and s(c) are the mean and the standard deviation of the reward at the point of cell c by kriging, from the rewards
-of the cells around it: a Gaussian model in which rewards vary by about L times the distance (a Matern-3/2 variogram, in
-`_kernels/orbit_tree.py`). A half of a cell so starts with what is known around it, and nothing is learnt twice. The
-tree is an adaptive discretisation as in S. Shekhar, T. Javidi, Gaussian process bandits with adaptive discretization,
-2018; with a group it covers the orbits only, and halves that hold no representative are never made.
+m(c) and s(c) are the posterior mean and standard deviation of the reward at the point of cell c, by
+kriging from the rewards of the cells around it: a Gaussian model in which rewards vary by about L
+times the distance (a Matern-3/2 variogram, in `_kernels/orbit_tree.py`). So a new half of a cell
+starts with an estimate from its surroundings. The tree is an adaptive discretisation as in S.
+Shekhar, T. Javidi, Gaussian process bandits with adaptive discretization, 2018. With a group it
+covers the orbits only, and halves that hold no representative are never made.
 
 With guarantee="theory" the key is a confidence bound of all rewards in the cell and uses its own rewards only:
 
@@ -47,64 +48,81 @@ BETA = 2.3
 ALPHA = 0.3
 """Weight of the radius in the key."""
 KAPPA = 4.0
-"""How far the standard deviation must fall below the radius before a cell is divided."""
+"""Factor by which the standard deviation must be below the radius before a cell is divided."""
 STEEP, REACH = 1.0, 0.5
 """The variogram: slopes in units of L, and the change of the mean over which slopes persist."""
 EXTRA = 5.0
-"""Rewards, half of them 0 and half 1, added to the mean of a cell for its variance."""
+"""Pseudo-observations, half of them 0 and half 1, added to a cell for its variance."""
 JUDGED_AGAIN = 0.05
-"""The part of its visits after which a cell is judged again."""
+"""Relative growth of its visits after which a cell is estimated again."""
 
 FIRST_CELLS = 8
 """The tree starts with at least so many leaves."""
 AHEAD = 2
 """Levels of cells made at a time, below every leaf with rewards."""
 FIRST_REVIEW = 64
-"""All cells are judged again when the rounds reach this, and at every doubling."""
+"""All cells are estimated again when the rounds reach this, and at every doubling."""
 
 
 @final
 class OrbitTree(Agent):
-    """The adaptive agent for real use: few samples, any space and group, fast enough for millions of rounds.
+    """Adaptive discretisation of X/G: for any space and group, and for up to millions of rounds.
 
     Parameters
     ----------
-    space, group, horizon, reward_range, seed
-        As for `UniformMesh`; ties go to priorities that the seed gives each cell.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, and the tree stays.
     lipschitz : float, optional
-        The Lipschitz constant of the mean reward for the distance of X. By default it is not known, and is learnt, at
-        every doubling of the rounds: the largest slope between cells that rewards show beyond a confidence bound on
-        their noise, and no less than what crosses the range of rewards over half the diameter of the space. S. Bubeck,
-        G. Stoltz, J. Y. Yu, Lipschitz bandits without the Lipschitz constant, 2011, do so once, on a mesh of their own
-        for it. Then coordinates may have different units: cells are cut in coordinates divided by the width of the
-        space, each class that the group mixes by its own.
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. By default it is learnt at every doubling of the rounds: the
+        largest slope between cells beyond a confidence bound on the noise, but no less than what
+        crosses the range of rewards over half the diameter of the space. S. Bubeck, G. Stoltz, J.
+        Y. Yu, Lipschitz bandits without the Lipschitz constant, 2011, do so once, on a mesh for
+        that purpose. Then coordinates may have different units: the agent divides them by the width
+        of the space; those that the group mixes share one width.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
     guarantee : "theory", optional
-        Use confidence bounds that hold instead of the tuned default; takes more rewards, and `lipschitz` must be given.
+        Use confidence bounds with a regret guarantee instead of the tuned default. This takes more
+        rewards, and `lipschitz` must be given.
     feasible : callable, optional
-        Which points may be asked for and recommended, as for `OrbitGP`. The point of a cell is a feasible one, and
-        cells in which none was found among 64 tries are left out. Not for a guarantee.
-    symmetry : "exact" or "approximate"
-        Whether the group is sure. If it is approximate, a random image of the point chosen is played, which costs
-        nothing if the group is right. Bets that images differ go on all the time (`asymmetry.py`). Once they have
-        gained a hundredfold, the cells of the quotient are parted: the tree starts again without the group, and learns
-        all rewards at the points where they were measured. A true symmetry is given up with probability at most 0.01,
-        however long the run; a wrong one is found out if the mean has a slope across images, and not if images
-        differ in ways that no linear function of the point shows. Not for a guarantee.
+        The constraint on points asked for and recommended. It takes (m, dim) points and returns
+        (m,) bools, or margins that are feasible if >= 0; margins help with narrow feasible sets. It
+        must be known, cheap, and invariant under the group. Points told may violate it. Files do
+        not store it: use `load(path, feasible=...)`. The point of a cell is a feasible one; cells
+        in which 64 tries find none are left out. Not with a guarantee.
+    symmetry : "exact" or "approximate", default "exact"
+        Whether the symmetry is exact. If it is approximate, a random image of the chosen point is
+        played, which costs nothing if the group is right. An anytime-valid test of the symmetry
+        runs on the rewards (`asymmetry.py`). Once it rejects, the tree starts again without the
+        group, and learns all rewards at the points where they were measured. A true symmetry is
+        rejected with probability at most 0.01, however long the run. A wrong one is detected if the
+        mean has a slope across images, but not if images differ in ways that are not linear in the
+        point. Not with a guarantee. seed : int, SeedSequence or Generator, optional
+            Source of randomness; by default a fresh one. Ties go to priorities that it gives each
+            cell.
 
     Notes
     -----
-    Under guarantee="theory", with a horizon, an invariant mean and the right `lipschitz`, asking and telling in turn:
-    with probability at least 1 - 1/n, in all rounds, every key bounds all rewards in its cell, and every point played,
-    beyond the first cells, is within 4 L radius(parent) of the best reward, for parent the cell that its own is a half
-    of. A cell that may be divided is played at most 1 + w / 2 (L radius)^2 times. So the regret is at most a constant
-    times the least over r of n r + sum of C(r') w / r' over r' = r, 2 r, 4 r, ..., with C(r') the number of cells of
-    L radius about r' within 8 r' of the best: n^((z + 1) / (z + 2)) up to logarithms, for the zooming dimension z of
-    X/G. Rewards of points that were not asked for count with twice the radius, and the 4 becomes 6. Pending asks
-    narrow keys until they are told. Without a horizon, n is that of the epoch.
+    Under guarantee="theory", with a horizon, an invariant mean and the right `lipschitz`, asking
+    and telling in turn: with probability at least 1 - 1/n, in all rounds, every key bounds all
+    rewards in its cell, and every point played, beyond the first cells, is within 4 L
+    radius(parent) of the best reward, for parent the cell that its own is a half of. A cell that
+    may be divided is played at most 1 + w / 2 (L radius)^2 times. So the regret is at most a
+    constant times the least over r of n r + sum of C(r') w / r' over r' = r, 2 r, 4 r, ..., with
+    C(r') the number of cells of L radius about r' within 8 r' of the best: n^((z + 1) / (z + 2)) up
+    to logarithms, for the zooming dimension z of X/G. Rewards of points that were not asked for
+    count with twice the radius, and the 4 becomes 6. Pending asks shrink the confidence radius
+    until they are told. Without a horizon, n is that of the epoch.
 
-    The default has no such bound: its constants were chosen on random problems
-    (docs/concepts/orbit_tree.md). Cells are cut at most 62 times, which in ten and more
-    dimensions is what limits how finely the best point is known.
+    The default has no such bound: its constants were tuned on random problems (docs/concepts/orbit_tree.md).
+    Cells are cut at most 62 times, which in ten and more dimensions limits the resolution of the
+    best point.
 
     Examples
     --------
@@ -118,7 +136,7 @@ class OrbitTree(Agent):
     """
 
     arms: CellArms
-    _is_parted = False  # whether the group was refuted
+    _is_parted = False  # whether the group was rejected
 
     def __init__(
         self,
@@ -148,13 +166,13 @@ class OrbitTree(Agent):
             raise unknown_name("symmetry", symmetry, ["exact", "approximate"])
         if symmetry == "approximate" and guarantee is not None:
             raise InputError(
-                "guarantee='theory' holds for a group that is sure; drop it, or symmetry='approximate'.",
+                "guarantee='theory' needs an exact symmetry; drop it, or symmetry='approximate'.",
                 field="guarantee",
                 value=guarantee,
             )
         if feasible is not None and guarantee is not None:
             raise InputError(
-                "guarantee='theory' holds for cells whose points are their centres; drop it, or `feasible`.",
+                "guarantee='theory' needs the centres of cells as points; drop it, or `feasible`.",
                 field="guarantee",
                 value=guarantee,
             )
@@ -177,7 +195,7 @@ class OrbitTree(Agent):
         self._start(seed)
 
     def _use(self, points: Points) -> None:
-        """Play cells of these points, random images of theirs if the group is doubted."""
+        """Play cells of these points, or random images of theirs if the symmetry is approximate."""
         self.arms, self._region = CellArms(points, self._leaf), points.region
         if self.doubts_group:
             self.arms.turned = self._image
@@ -189,12 +207,15 @@ class OrbitTree(Agent):
 
     @property
     def lipschitz(self) -> float:
-        """The Lipschitz constant of the mean reward, as given or as learnt so far; a bound if units differ."""
+        """The Lipschitz constant, as given or as learnt so far; an upper bound if units differ."""
         return float(self._leaves.pool[SCALE]) * self._lipschitz / float(self.arms.units.sizes.min())
 
     @property
     def doubts_group(self) -> bool:
-        """Whether random images are played, since the symmetry is approximate and was not refuted yet."""
+        """Whether random images are played.
+
+        The symmetry is approximate and was not rejected yet.
+        """
         return self._is_doubting and not self._is_parted
 
     @property
@@ -206,7 +227,7 @@ class OrbitTree(Agent):
         """Start with the first leaves."""
         self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
         self._doubt = self._new_doubt()
-        self._told: list[tuple[Array, float]] = []  # in the caller's units, as long as the group is doubted
+        self._told: list[tuple[Array, float]] = []  # in the caller's units
         self._plant()
 
     def _plant(self) -> None:
@@ -255,7 +276,7 @@ class OrbitTree(Agent):
             self._part(point)
 
     def _image(self, point: Array) -> Array:
-        """Return a random image of a point in the agent's units, or the point if rounding makes that infeasible."""
+        """Return a random image of a point, in the agent's units; or the point if infeasible."""
         group = self.arms.units.group
         if group is None:
             return point
@@ -267,7 +288,7 @@ class OrbitTree(Agent):
         return Asymmetry(units.group or Trivial(units.space.dim), units.space.diameter)
 
     def _question(self, handle: int, point: Any, value: float) -> None:
-        """Remember a reward, and bet on it if it is of an image that was drawn."""
+        """Store a reward, and update the test if it is of an image that was drawn."""
         inside = self.arms.inside(point)
         self._told.append((np.array(point, dtype=np.float64), value))
         if handle != ELSEWHERE and self._is_own(handle, point):
@@ -276,7 +297,7 @@ class OrbitTree(Agent):
             self._doubt.learn(self.arms.cells.points(np.array([handle]))[0], inside, value, expected)
 
     def _part(self, latest: Any) -> None:
-        """Start again without the group, with all rewards at the points where they were measured."""
+        """Restart without the group, with all rewards at the points where they were measured."""
         self._is_parted = True
         self._use(self._plain_points())
         self._plant()
@@ -307,10 +328,10 @@ class OrbitTree(Agent):
         place = self._leaves.centers[handle] if is_own else self._place(point)
         kernels.expect(self._tree, handle, place, amount)
         if amount < 0:
-            self._judge_all()  # so that no key counts on an ask that was taken back
+            self._judge_all()  # so that no key depends on an ask that was removed
 
     def _recommend(self) -> Array:
-        """Return the point of the cell with the largest lower confidence bound, the estimate less its deviation."""
+        """Return the point of the cell with the largest lower bound, mean - deviation."""
         known = np.flatnonzero(self._stats[:, COUNT] > 0)
         if not len(known):
             return self.arms.own_point(self._leaves.leader)
@@ -355,7 +376,7 @@ class OrbitTree(Agent):
         return low, high
 
     def _renew(self) -> None:
-        """Take up the new horizon: all keys change, the cells stay."""
+        """Set the new horizon: all keys change, the cells stay."""
         self._leaves.use(self._rules())
         self._judge_all()
 
@@ -374,14 +395,14 @@ class OrbitTree(Agent):
         return node
 
     def _is_own(self, node: int, point: Any) -> bool:
-        """Tell whether a point is the one that asks of a cell are for, or an image of it if images are played."""
+        """Return whether a point is the cell's own, or an image of it if images are played."""
         if self.doubts_group:
             apart = np.abs(self._place(point) - self._leaves.centers[node]).max()
             return bool(apart <= self.arms.scale * self.arms.units.space.tolerance)
         return self.arms.key(point) == self.arms.key(self.arms.own_point(node))
 
     def _divide_ripe(self, node: int) -> None:
-        """Divide a leaf that rewards from elsewhere say enough of, whether it leads or not."""
+        """Divide a leaf that rewards from elsewhere made precise enough, leading or not."""
         if kernels.is_ripe(self._tree, node, DEEPEST):
             self._divide(node)
 
@@ -392,7 +413,7 @@ class OrbitTree(Agent):
             kernels.divide(self._tree, node)
 
     def _judge_if_due(self, rounds: int) -> None:
-        """Judge all cells anew when the rounds have doubled: what is known of cells that never led is old."""
+        """Estimate all cells again when the rounds have doubled: some estimates are old."""
         if rounds >= FIRST_REVIEW and rounds & (rounds - 1) == 0:
             self._judge_all(self._is_learning)
 
@@ -400,7 +421,7 @@ class OrbitTree(Agent):
         kernels.review(self._tree, learns)
 
     def _grow(self, node: int) -> None:
-        """Make the halves of a cell, and of other leaves with rewards, and their halves, ahead of need."""
+        """Make some levels below a cell, and below other leaves with rewards, in advance."""
         wanted = (self.arms.cells.children[:, 0] == UNKNOWN) & (self._stats[:, COUNT] > 0)
         wanted[node] = True
         nodes = np.flatnonzero(wanted)

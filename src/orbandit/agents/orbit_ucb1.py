@@ -1,7 +1,8 @@
 """OrbitUCB1: UCB1 on one representative per orbit of arms, the warm-up of the paper's Section 2.3.
 
-A group that permutes K arms and leaves rewards alone cuts them into orbits, found by union-find from permutations that
-generate it. A reward of an arm is one of its whole orbit, and only the first arm of each orbit is played.
+Rewards are invariant under a group that permutes K arms. Its orbits are found by union-find from
+permutations that generate it. A reward of an arm counts for its whole orbit, and only the first arm
+of each orbit is played.
 """
 
 from collections.abc import Sequence
@@ -23,16 +24,23 @@ from orbandit.errors import InputError
 class OrbitUCB1(Agent):
     """UCB1 on the orbits of `n_arms` arms.
 
-    `n_arms` of the agent is the number of orbits, which is what it chooses from; `tell` takes any of the arms.
+    The agent's `n_arms` is the number of orbits, from which it chooses; `tell` takes any of the
+    arms.
 
     Parameters
     ----------
     n_arms : int
         Number of arms, named 0, ..., n_arms - 1; at most 10,000,000.
     generators : (k, n_arms) array of int
-        Permutations of the arms that generate the group: arm i goes to `generators[j][i]`.
-    horizon, reward_range, seed
-        As for `UCB1`.
+        Permutations of the arms that generate the group: arm i goes to generators[j][i].
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, and confidence grows
+        with each.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each orbit.
 
     Examples
     --------
@@ -89,7 +97,7 @@ class OrbitUCB1(Agent):
 
     @property
     def representatives(self) -> npt.NDArray[np.intp]:
-        """The arm that stands for each orbit, the lowest of its arms."""
+        """The representative of each orbit, the lowest of its arms."""
         return self._representatives
 
     @property

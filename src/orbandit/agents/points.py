@@ -1,8 +1,9 @@
-"""Points: where an agent plays that chooses points of a space, alone or with a group.
+"""Points: the space of an agent, with its group, and the scaling of points and rewards.
 
-In the agent's own units rewards lie in [0, 1], and the mean has the Lipschitz constant 1 for the distance
-L / (high - low) d_G, so that every formula is the papers'. An agent that learns L works in coordinates scaled by
-`Units`: there the space and the group are those of `units`, `inside` enters them, and `units.leave` comes back.
+In the agent's own units rewards lie in [0, 1], and the mean has the Lipschitz constant 1 for the
+distance L / (high - low) d_G, so that every formula is the papers'. An agent that learns L works in
+coordinates scaled by `Units`: there the space and the group are those of `units`, `inside` converts
+to them, and `units.leave` converts back.
 """
 
 from collections.abc import Sequence
@@ -32,22 +33,23 @@ class Points:
     space, group : Space, and Group or None
         As the caller gave them.
     lipschitz : float or None
-        Without it the range of rewards may be crossed over half the diameter of the space.
+        Without it, the mean is taken to cross the range of rewards over half the diameter of the
+        space.
     span : float
         The width of the range of rewards.
     is_scaled : bool
-        Whether coordinates are divided by the width of the space, each class that the group mixes by its own.
+        Whether coordinates are divided by the width of the space; those that the group mixes share
+        one width.
     feasible : callable, optional
-        The rule that points asked for and recommended keep, in the caller's units.
-    is_exact : bool
-        Whether the rule must be invariant under the group.
+        The constraint on points asked for and recommended, in the caller's units. is_exact : bool
+            Whether the constraint must be invariant under the group.
 
     Attributes
     ----------
     region : FeasibleSet
-        What is feasible, in the agent's units.
+        The feasible set, in the agent's units.
     is_learning : bool
-        Whether the Lipschitz constant is not known.
+        Whether the Lipschitz constant is unknown.
     scale : float
         Lipschitz constant over span: distances times this are differences of scaled rewards.
     """
@@ -80,7 +82,7 @@ class Points:
         self.region = self._region(feasible, is_exact)
 
     def _region(self, rule: Rule | None, is_exact: bool) -> FeasibleSet:
-        """Return what is feasible, in the agent's units, after a check in the caller's."""
+        """Return the feasible set in the agent's units, after a check in the caller's."""
         units = self.units
         if rule is None:
             return FeasibleSet(units.space)
@@ -104,7 +106,7 @@ class Points:
         return self.units.enter(inside)
 
     def check(self, points: Sequence[Any] | npt.NDArray[Any]) -> None:
-        """Refuse what are no points of the space."""
+        """Refuse anything but points of the space."""
         if len(points) > 1:
             batch = as_points(points, self.space.dim)[0]
             points = batch[~np.asarray(self.space.contains(batch, tol=self.space.tolerance))]
@@ -130,7 +132,10 @@ class Points:
 
 @final
 class AnyPoint:
-    """The arms of an agent that chooses any point of its space: a handle says only whether it was asked for."""
+    """The arms of an agent that may choose any point.
+
+    A handle says only whether it was asked for.
+    """
 
     def __init__(self, points: Points) -> None:
         self.space, self.group = points.space, points.group
@@ -143,11 +148,11 @@ class AnyPoint:
         return self.units.leave(self.chosen.copy())
 
     def handle(self, point: Any) -> int:
-        """Return that a point was not asked for."""
+        """Return ELSEWHERE: the point was not asked for."""
         return ELSEWHERE
 
     def admits(self, key: bytes, handle: int) -> bool:
-        """Tell whether a handle is one."""
+        """Return whether a handle is valid."""
         return handle <= 0
 
 

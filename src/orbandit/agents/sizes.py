@@ -1,7 +1,7 @@
-"""How large the space and the group of an agent may be: a file of a few bytes describes them, and they are made again.
+"""Limits of the size of an agent's space and group: a small file can describe huge ones.
 
-What agents refuse, no file has to describe: `load` refuses it too, before it is made, and still takes every file that
-`save` writes.
+Agents and `load` have the same limits. `load` checks them before it makes anything, and still reads
+every file that `save` writes.
 """
 
 import math
@@ -26,14 +26,14 @@ MAX_GROUP_DIM = 200
 """Most coordinates that a group acts on, other than the trivial one."""
 
 ELEMENT = 160
-"""To find one more element of a group takes as long as it takes to make about so many numbers."""
+"""Finding one more element of a group takes as long as making about so many numbers."""
 
 MAX_DESCRIBED = 2 * MAX_LISTED
-"""Most numbers that all spaces and groups of a file keep: those of the agent, and of a mesh of the user's own."""
+"""Most numbers in all spaces and groups of a file: those of the agent, and of a user's mesh."""
 
 
 def check_sizes(space: object, group: object) -> None:
-    """Refuse a space and a group that are too large for an agent, before anything is worked out for them."""
+    """Refuse a space and a group that are too large for an agent, before any computation."""
     parts = [part for part in (space, group) if isinstance(part, Space | Group)]
     if any(part.dim > MAX_AGENT_DIM for part in parts):
         raise InputError(f"agents play in at most {MAX_AGENT_DIM:,} dimensions, but got {parts!r}.")
@@ -52,7 +52,10 @@ def check_sizes(space: object, group: object) -> None:
 
 
 def check_recipe(maker: type[Recipe], given: dict[str, Any]) -> None:
-    """Refuse arguments of a space or a group that no agent takes, before it is made; lower the limit of its list."""
+    """Refuse arguments of a space or group too large for agents, before it is made.
+
+    Lower its limits.
+    """
     dims = [given[name] for name in ("dim", "blocks", "size", "copies") if isinstance(given.get(name), int)]
     dims += [given["group"].dim] if "copies" in given else []
     rank = re.fullmatch(r"[ABD](\d+)", str(given.get("name", "")))
@@ -64,14 +67,14 @@ def check_recipe(maker: type[Recipe], given: dict[str, Any]) -> None:
 
 
 def ingredients(part: Recipe) -> Iterator[Recipe]:
-    """Yield a space or a group, and all that its recipe names: what a file makes, one after the other."""
+    """Yield a space or a group, and all that its recipe names."""
     yield part
     for one in _named(part):
         yield from ingredients(one)
 
 
 def numbers_of(part: Recipe) -> int:
-    """Return how many numbers a space or a group keeps, besides those of the parts that its recipe names.
+    """Return how many numbers a space or group stores, without the parts that its recipe names.
 
     A listed element counts as ELEMENT more of them.
     """
@@ -91,7 +94,7 @@ def _named(part: Recipe) -> list[Recipe]:
 
 
 def _kept(part: Recipe) -> Iterator[Any]:
-    """Yield the attributes of an object, but for those that are worked out when they are wanted."""
+    """Yield the attributes of an object, except lazily computed ones."""
     for name, value in vars(part).items():
         if not isinstance(getattr(type(part), name, None), cached_property):
             yield from value if isinstance(value, list | tuple) else (value,)

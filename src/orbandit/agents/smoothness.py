@@ -1,4 +1,6 @@
-"""Smoothness: the nu and rho of algorithms on trees, so that rewards in a cell of depth h are within nu rho^h.
+"""Smoothness: the nu and rho of algorithms on trees.
+
+Rewards in a cell of depth h differ by at most nu rho^h.
 
 By default rho = 2^(-1/d), since d cuts halve a cell, and nu is the least with L diameter(h) <= nu rho^h at every depth.
 """
@@ -22,7 +24,7 @@ class Smoothness:
     arms : CellArms
         The cells.
     nu, rho : float or None
-        As the caller gave them, nu in units of rewards; None means by default.
+        As the caller gave them, nu in units of rewards; None means the default.
     span : float
         The width of the range of rewards.
 

@@ -4,11 +4,14 @@
     sweep over the depths h = 0, 1, ..., at most sqrt(n / k): if the largest b of the leaves of depth h is at least
     every b that was cut in this sweep, play that leaf, or cut it if it was played k times
 
-M. Valko, A. Carpentier, R. Munos, Stochastic simultaneous optimistic optimization, 2013, Algorithm 1, with the
-constants of its Corollary 1. It is for simple regret, and needs to know no smoothness. Cells are cut in two, where the
-paper's experiments cut in three. With a group, halves that hold no representative are never made.
-A reward that answers an ask takes the sweep one depth on; beside pending asks, the sweep is looked ahead of by as many
-depths, but only rewards cut a cell. When no leaf is left within the greatest depth, the point recommended is played.
+M. Valko, A. Carpentier, R. Munos, Stochastic simultaneous optimistic optimization, 2013, Algorithm
+1, with the constants of its Corollary 1. It minimises simple regret, and needs no smoothness
+parameters. Cells are cut in two; the paper's experiments cut them in three. With a group, halves
+that hold no representative are never made.
+
+A reward that answers an ask moves the sweep one depth on. With pending asks, the choice runs ahead
+of the sweep by as many depths, but only rewards cut a cell. When no leaf is left within the
+greatest depth, the recommended point is played.
 """
 
 import math
@@ -34,7 +37,8 @@ from orbandit.meshes.cells import DEEPEST
 from orbandit.spaces import Space
 
 Known = tuple[Array, int, IndexArray, IndexArray, Array, IndexArray, IndexArray, Array, float, float, int]
-"""What kernels take: the sweep, how many asks are pending, lists of leaves, cells and their statistics, constants."""
+"""Arguments of kernels: the sweep, number of pending asks, lists of leaves, cells, statistics,
+constants."""
 
 
 @final
@@ -43,12 +47,21 @@ class StoSOO(Agent):
 
     Parameters
     ----------
-    space, group, reward_range, seed
-        As for `HOO`.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
     horizon : int, optional
-        Number of rounds n planned for. Without it, epochs double, each with its own k and depth, and the tree stays.
-    lipschitz : float
-        It is checked and changes no play, since the algorithm works for any smoothness; agents are made alike.
+        Number of rounds n planned for, at least 1. Without it, epochs double, each with its own k
+        and depth, and the tree stays.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward: a positive number. It changes no play, since the
+        algorithm adapts to any smoothness; it is a parameter because all agents are called alike.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 
     Examples
     --------
@@ -96,7 +109,7 @@ class StoSOO(Agent):
 
     @property
     def k(self) -> int:
-        """From how many rewards on a cell may be cut."""
+        """Number of rewards after which a cell may be cut."""
         return self._k
 
     @property
@@ -139,7 +152,7 @@ class StoSOO(Agent):
         return self.arms.point(best if best >= 0 else self._choose())
 
     def _estimate(self, point: Any) -> Any:
-        """Return the mean reward of the smallest cell about a point that has rewards."""
+        """Return the mean reward of the smallest cell with rewards that contains a point."""
         path = [node for node in self._path(self.arms.inside(point)) if self._stats[node, COUNT] > 0]
         return self._stats[path[-1], SUM] / self._stats[path[-1], COUNT] if path else math.nan
 
@@ -149,7 +162,7 @@ class StoSOO(Agent):
         self._list()
 
     def _set_horizon(self) -> None:
-        """Work out what depends on n: k, the greatest depth, and log(n k / delta) / 2."""
+        """Set what depends on n: k, the greatest depth, and log(n k / delta) / 2."""
         n = max(self._goal, 2)
         self._k = max(1, math.ceil(n / math.log(n) ** 3))
         self._depth = min(DEEPEST - 1, max(1, math.floor(math.sqrt(n / self._k))))
@@ -163,11 +176,11 @@ class StoSOO(Agent):
         kernels.list_leaves(self._stats, cells.children, cells.depths, self._first, self._following)
 
     def _path(self, point: Array) -> list[int]:
-        """Return the cells from the root to the leaf about a point."""
+        """Return the cells from the root to the leaf that contains a point."""
         return self._table.path(point, lambda node: bool(self._stats[node, CUT]))
 
     def _grow(self, node: int) -> None:
-        """Make the halves of a leaf, and of others that were played, ahead of need."""
+        """Make the halves of a leaf, and of others that were played, in advance."""
         wanted = (self.arms.cells.children[:, 0] == UNKNOWN) & (self._table.visits > 0)
         wanted[node] = True
         self._table.grow(np.flatnonzero(wanted))

@@ -1,8 +1,8 @@
-"""suited: the agent for a number of evaluations, where nobody names one.
+"""suited: the default agent for a number of evaluations.
 
-A kernel model matched or beat a tree of cells at every budget measured, except on WindFarm(3) at 100 and 300
-evaluations (see the page on OrbitGP in the guide), but a round takes milliseconds, 3 to 20 for most groups, and not
-microseconds.
+OrbitGP matched or beat OrbitTree at every budget measured, except on WindFarm(3) at 100 and 300
+evaluations (see the page on OrbitGP in the guide). But a round takes milliseconds, 3 to 20 for most
+groups, not microseconds.
 """
 
 from functools import partial
@@ -17,13 +17,15 @@ from orbandit.groups.units import Units
 from orbandit.spaces import Space
 
 BEST_GP = partial(OrbitGP, goal="best")
-"""OrbitGP for simple regret, that of the last recommendation, and not for cumulative regret."""
+"""OrbitGP for simple regret, that of the last recommendation, instead of cumulative regret."""
 CROSSOVER = 12_000
-"""From so many evaluations on OrbitTree is taken, unless the caller is more patient: only its speed is for it."""
+"""Number of evaluations from which OrbitTree is the default, since it is much faster."""
 
 
 def suited(evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER) -> Maker:
-    """Return OrbitGP, for the best, for few evaluations, and OrbitTree for many and for groups without a kernel.
+    """Return OrbitGP with goal="best" for few evaluations, else OrbitTree.
+
+    OrbitTree is also for groups without a kernel.
 
     Examples
     --------

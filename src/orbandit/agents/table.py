@@ -1,7 +1,8 @@
 """Table: the statistics of finitely many arms, and the tournament over their indices.
 
-Arms are numbered by priority, random and drawn once: of several with the same index the lowest number is played. A
-pending ask counts as an observation in the confidence radius, though not in the mean. Rewards are scaled to [0, 1].
+Arms are numbered by random priority, drawn once: of several with the same index the lowest number
+is played. A pending ask counts as an observation in the confidence radius, but not in the mean.
+Rewards are scaled to [0, 1].
 """
 
 import math
@@ -29,7 +30,7 @@ class Table:
     size : int
         Number of arms.
     rule : int
-        UCB, or LEAST to play the arm observed least.
+        UCB, or LEAST to play the arm with the fewest observations.
     width : float
         2 log n, the square of the confidence radius after one observation.
     order : (size,) array of int, optional
@@ -86,7 +87,7 @@ class Table:
 
     @property
     def least_seen(self) -> float:
-        """Under LEAST, how often the living arm that was observed least has been; pending observations count."""
+        """Under LEAST, the fewest observations of an arm alive; pending observations count."""
         return -float(self._keys[-1])
 
     @property
@@ -118,12 +119,15 @@ class Table:
 
     @property
     def best(self) -> int:
-        """The living arm with the largest lower confidence bound; the next to play before any observation."""
+        """The arm alive with the largest lower confidence bound.
+
+        Before any observation, the next to play.
+        """
         lower = np.where(self.alive & (self.counts > 0), self.means - self.radii, -np.inf)
         return self.leader if np.isneginf(lower).all() else int(np.argmax(lower))
 
     def widen(self, width: float) -> None:
-        """Take up another width, that of another horizon."""
+        """Set another width, that of another horizon."""
         self.width = width
         self.refresh()
 
@@ -138,12 +142,12 @@ class Table:
         return self.stats, self._keys, self._heads, self._levels
 
     def revive(self, arm: int) -> None:
-        """Let one more arm be played."""
+        """Make one more arm alive."""
         self.stats[arm, ALIVE] = 1.0
         self.expect(np.array([arm], dtype=np.int32), 0.0)
 
     def keep(self, alive: npt.NDArray[np.bool_]) -> None:
-        """Let only these arms be played from now on."""
+        """Keep only these arms alive."""
         self.stats[:, ALIVE] = alive
         self.refresh()
 
@@ -158,7 +162,10 @@ class Table:
         return self.stats[:, OWN_SUM], self.stats[:, OWN_COUNT]
 
     def observe(self, arms: ArmArray, own: int, reward: float, released: float) -> None:
-        """Add one observation to each of the arms, of which `own` was played (-1: none), and release pending ones."""
+        """Add an observation to each of the arms; `own` was played (-1: none).
+
+        Release pending ones.
+        """
         kernels.observe(
             self.stats, self._keys, self._heads, self._levels, arms, own, reward, released, self.rule, self.width
         )
@@ -176,7 +183,10 @@ class Table:
     def play(
         self, lists: Neighborhoods | None, means: Array, draws: Array, low: float, span: float, quota: float = np.inf
     ) -> npt.NDArray[np.int64]:
-        """Play Bernoulli rounds and return the arms played, fewer than draws if a list is missing or a quota met."""
+        """Play Bernoulli rounds.
+
+        Return the arms played, fewer if a list is missing or a quota is met.
+        """
         played = np.empty(len(draws), dtype=np.int64)
         if lists is None:
             done = kernels.play(
@@ -213,12 +223,12 @@ class Table:
         return played[:done]
 
     def list_ahead(self, lists: Neighborhoods | None) -> None:
-        """See to it that the next arm can be played: list its neighbours, and those of arms likely to follow."""
+        """List the neighbours of the next arm, and of arms likely to follow."""
         if lists is not None and lists.sizes[self.leader] < 0:
             lists.list(np.union1d(self.upcoming(lists.unlisted(), lists.batch), [self.leader]))
 
     def upcoming(self, arms: npt.NDArray[np.intp], limit: int) -> npt.NDArray[np.intp]:
-        """Return up to `limit` of the arms, those with the largest indices, by which they may soon be played."""
+        """Return up to `limit` of the arms, those with the largest indices, to be played soon."""
         keys = self._keys[arms]
         fresh = arms[np.isposinf(keys)]
         if len(fresh) or len(arms) <= limit:

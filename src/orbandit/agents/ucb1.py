@@ -2,9 +2,10 @@
 
     index(i) = mean(i) + sqrt(2 log n / T(i)),     T(i) plays of arm i
 
-P. Auer, N. Cesa-Bianchi, P. Fischer, Finite-time analysis of the multiarmed bandit problem, 2002, Figure 1. There n
-is the current round; here it is the horizon, as in the paper on invariant bandits, or that of the present epoch for
-an agent without one. So an index changes only with its arm, and a round costs O(log K).
+P. Auer, N. Cesa-Bianchi, P. Fischer, Finite-time analysis of the multiarmed bandit problem, 2002,
+Figure 1. There n is the current round; here it is the horizon, as in the paper on invariant
+bandits, or that of the present epoch for an agent without one. So an index changes only when its
+arm is played, and a round costs O(log K).
 """
 
 from collections.abc import Sequence
@@ -30,11 +31,13 @@ class UCB1(Agent):
     n_arms : int
         Number of arms, at most 10,000,000.
     horizon : int, optional
-        Number of rounds planned for; without it, confidence grows in epochs that double.
-    reward_range : (low, high)
-        The least and the largest reward.
+        Number of rounds n planned for, at least 1. Without it, epochs double, and confidence grows
+        with each.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
     seed : int, SeedSequence or Generator, optional
-        Ties go to priorities drawn from it, once for each arm.
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each arm.
 
     Examples
     --------

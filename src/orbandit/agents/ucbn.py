@@ -32,15 +32,22 @@ class UCBN(Agent):
     Parameters
     ----------
     graph : networkx graph, or anything with `indptr` and `indices`, or a pair of them
-        Who is observed with whom: of a directed graph, the successors of an arm are observed when it is played. An
-        `OrbitGraph` and scipy's CSR arrays have `indptr` and `indices`. Every arm observes itself.
-    horizon, reward_range, seed
-        As for `UCB1`.
+        The side observations: when an arm is played, its neighbours are observed, too; in a
+        directed graph, its successors. An `OrbitGraph` and scipy's CSR arrays have `indptr` and
+        `indices`. Every arm observes itself.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, and confidence grows
+        with each.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each arm.
 
     Notes
     -----
-    `tell(arm, reward)` gives all neighbours the same reward, and `tell(arm, reward, side={...})` each its own: `side`
-    holds one for each of the other arms of the neighbourhood.
+    `tell(arm, reward)` gives all neighbours the same reward. `tell(arm, reward, side={...})` gives
+    each its own: `side` holds a reward for each of the other arms of the neighbourhood.
 
     Examples
     --------
@@ -149,7 +156,7 @@ class UCBN(Agent):
 
 
 def as_lists(graph: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return (indptr, indices) with sorted neighbours, each arm among its own."""
+    """Return (indptr, indices) with sorted neighbours; every arm is its own neighbour."""
     if hasattr(graph, "adjacency"):
         rows, columns = _edges(graph)
         size = len(graph)

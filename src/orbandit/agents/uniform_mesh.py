@@ -31,33 +31,38 @@ from orbandit.spaces import Space
 class UniformMesh(Agent):
     """Uniform discretisation and UCB1.
 
-    A reward at any point updates the arm nearest to it in the orbit metric. Of the agents on a mesh this is the one
-    to prefer, unless the reward is flat but for a small region: see `UniformMeshN`.
+    A reward at any point updates the arm nearest to it in the orbit metric. Prefer this one among
+    the agents on a mesh, unless the mean reward is constant outside a small region: see
+    `UniformMeshN`.
 
     Parameters
     ----------
     space : Space
-        Where the arms live; in at most 1,000 dimensions.
+        Where the arms live: a space of at most 1,000 dimensions.
     group : Group, optional
-        The symmetry; None means none. On at most 200 coordinates, and with at most about 100,000 elements if they are
-        listed.
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
     horizon : int, optional
-        Number of rounds n planned for. Without it, epochs double, each with a finer mesh; no reward is lost.
-    lipschitz : float
-        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your units. If they
-        differ from one coordinate to another, use `maximize`, which scales them, or scale them yourself.
-    reward_range : (low, high)
-        The least and the largest reward.
-    mesh : "quotient" or Mesh
-        Representatives of a net, or points of your own.
-    delta : "auto", "order", "measured", "safe" or float
-        How fine: by the order of the group, (log n / (n |G|))^(1/(d+2)); from the measured size K of the net,
-        n delta^2 = K log n; "auto" is the first for groups of at most 10,000 elements, otherwise the second. "safe" has
-        the least regret bound among meshes not coarser than without the group, so that a group cannot make that bound
+        Number of rounds n planned for, at least 1. Without it, epochs double, each with a finer
+        mesh; no reward is lost.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. If units differ between coordinates, use `maximize`, which scales
+        them, or scale them yourself.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    mesh : "quotient" or Mesh, default "quotient"
+        What to play: representatives of the orbits of a net, or points of your own.
+    delta : "auto", "order", "measured", "safe" or float, default "auto"
+        How fine the mesh is. "order" is by the order of the group, (log n / (n |G|))^(1/(d+2)).
+        "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
+        groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
+        among meshes not coarser than without the group, so that a group cannot make that bound
         larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md has a
         table. A number is a length in the space. The rules scale with (high - low) / lipschitz.
     seed : int, SeedSequence or Generator, optional
-        Ties go to priorities drawn from it, once for each arm.
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each arm.
 
     Examples
     --------
@@ -151,10 +156,10 @@ class UniformMesh(Agent):
         return self.arms.table.by_name(self.arms.table.counts)
 
     def upper_bounds(self) -> Array:
-        """Return for each arm a bound on the mean reward of all it stands for; infinite without observations.
+        """Return for each arm an upper bound on the mean of all points that it represents.
 
-        That is mean + sqrt(2 log n / T) + 2 delta: a reward may come from delta away, and the arm stands for points
-        delta away.
+        It is mean + sqrt(2 log n / T) + 2 delta: a reward may come from delta away, and the arm
+        represents points up to delta away. Infinite without observations.
         """
         upper = self.arms.table.upper_bounds + 2 * self.delta * self.arms.scale
         return self._unscaled(self.arms.table.by_name(upper))

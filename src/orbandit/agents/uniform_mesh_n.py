@@ -4,9 +4,10 @@
     index(i) = mean(i) + sqrt(2 log n / O(i)) + 3 delta                    eq. (UCB)
     play the largest; every arm of N(x, 2 delta) observes the reward       Alg. 1
 
-Deviations. The mean is divided by O(i), which the paper forgets. The 3 delta is the same for every arm and changes no
-choice: it is in `upper_bounds()` only. The mesh consists of representatives unless asked otherwise: on a mesh that G
-maps to itself this is the same algorithm, since every statistic is constant on orbits, with |G| times fewer arms.
+Deviations. The mean is divided by O(i), which the paper forgets. The 3 delta is the same for every
+arm and changes no choice: it is in `upper_bounds()` only. The mesh has one representative per orbit
+by default. On a mesh that is invariant under G this is the same algorithm, since every statistic is
+constant on orbits, with |G| times fewer arms.
 """
 
 from collections.abc import Sequence
@@ -34,18 +35,42 @@ from orbandit.spaces import Space
 class UniformMeshN(Agent):
     """UniformMesh-N, with side observations along orbits.
 
-    Prefer it to `UniformMesh` where the reward is flat but for a small region, as in the worst case of the theory:
-    there its regret was 0.8 of that of `UniformMesh` at n = 100,000 and the same at 1,000,000, on [0,1]^3 under
-    Symmetric(3). On cones, whose slopes it blurs by averaging over 2 delta, it was the same up to n = 100,000 and 1.24
-    times as large at 1,000,000. docs/concepts/agents.md has the table, printed by benchmarks/rounds.py.
+    Prefer it to `UniformMesh` if the mean reward is constant outside a small region, as in the
+    worst case of the theory. There its regret was 0.8 of that of `UniformMesh` at n = 100,000 and
+    the same at 1,000,000, on [0,1]^3 under Symmetric(3). On cones, whose slopes it smooths by
+    averaging over 2 delta, it was the same up to n = 100,000 and 1.24 times as large at 1,000,000.
+    docs/concepts/agents.md has the table, printed by benchmarks/rounds.py.
 
     Parameters
     ----------
-    space, group, horizon, lipschitz, reward_range, delta, seed
-        As for `UniformMesh`; "safe" is by the regret bound of this agent, and for mesh="quotient".
-    mesh : "quotient", "full", "tree" or Mesh
-        Representatives; the paper's own unfolded net; the leaves of the tree of coverings of Appendix F, whose search
-        for N(x, 2 delta) is approximate and widens the reported bounds; or points of your own.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, each with a finer
+        mesh; no reward is lost.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. If units differ between coordinates, use `maximize`, which scales
+        them, or scale them yourself.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    mesh : "quotient", "full", "tree" or Mesh, default "quotient"
+        What to play: representatives of the orbits of a net; the paper's own unfolded net; the
+        leaves of the covering tree of Appendix F, whose search for N(x, 2 delta) is approximate and
+        widens the reported bounds; or points of your own.
+    delta : "auto", "order", "measured", "safe" or float, default "auto"
+        How fine the mesh is. "order" is by the order of the group, (log n / (n |G|))^(1/(d+2)).
+        "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
+        groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
+        of this agent among meshes not coarser than without the group; it needs mesh="quotient", and
+        without a group it is "order". A number is a length in the space. The rules scale with (high
+        - low) / lipschitz.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each arm.
 
     Examples
     --------
@@ -142,9 +167,10 @@ class UniformMeshN(Agent):
         return self.arms.table.by_name(self.arms.table.counts)
 
     def upper_bounds(self) -> Array:
-        """Return for each arm eq. (UCB), a bound on the mean of all it stands for; infinite without observations.
+        """Return for each arm eq. (UCB), an upper bound on the mean of all points it represents.
 
-        That is mean + sqrt(2 log n / O) + 3 delta: two for the observations, and one for the points the arm stands for.
+        It is mean + sqrt(2 log n / O) + 3 delta: 2 delta for the side observations, and one for the
+        points that the arm represents. Infinite without observations.
         """
         upper = self.arms.table.upper_bounds + (self.arms.learners.reach + self.delta) * self.arms.scale
         return self._unscaled(self.arms.table.by_name(upper))

@@ -5,10 +5,10 @@
     activation: while a point is not covered, make it an arm
     selection:  play the active arm with the largest index  mean(v) + 2 r(v)
 
-R. Kleinberg, A. Slivkins, E. Upfal, Bandits and experts in metric spaces, Journal of the ACM, 2019, Section 4, with
-the radius for a known horizon; without one, epochs double. With a group the metric is the orbit metric, and everything
-runs on X/G. The covering check is by a finite net: points are those of a quotient net twice as fine as UniformMesh's,
-or as fine as 4,096 points allow.
+R. Kleinberg, A. Slivkins, E. Upfal, Bandits and experts in metric spaces, Journal of the ACM, 2019,
+Section 4, with the radius for a known horizon; without one, epochs double. With a group the metric
+is the orbit metric, and everything runs on X/G. Covering is checked on a finite net: a quotient net
+twice as fine as that of UniformMesh, or as fine as 4,096 points allow.
 """
 
 from collections.abc import Sequence
@@ -45,13 +45,32 @@ class Zooming(Agent):
 
     Parameters
     ----------
-    space, group, horizon, lipschitz, reward_range, seed
-        As for `UniformMesh`.
-    mesh : "quotient" or Mesh
-        The net that stands for the space, whose points may become arms.
-    delta : "auto", "order", "measured" or float
-        A rule gives the delta of `UniformMesh`, and the net is twice as fine, if it then has at most 4,096 points; a
-        number is the net's own delta.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
+    horizon : int, optional
+        Number of rounds n planned for, at least 1. Without it, epochs double, each with a finer
+        mesh; no reward is lost.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, in your
+        units: a positive number. If units differ between coordinates, use `maximize`, which scales
+        them, or scale them yourself.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    mesh : "quotient" or Mesh, default "quotient"
+        The net that stands for the space, whose points may become arms: representatives of the
+        orbits of a net, or points of your own.
+    delta : "auto", "order", "measured" or float, default "auto"
+        How fine the net is. "order" is by the order of the group, (log n / (n |G|))^(1/(d+2)).
+        "measured" is by the measured size K of a net, n delta^2 = K log n. "auto" is "order" for
+        groups of at most 10,000 elements, otherwise "measured". The net is twice as fine as the
+        rule says, if it then has at most 4,096 points. A number is the net's own delta, a length in
+        the space. The rules scale with (high - low) / lipschitz.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
+        each arm.
 
     Examples
     --------
@@ -135,7 +154,10 @@ class Zooming(Agent):
 
     @property
     def _balls(self) -> tuple[ArmArray, Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Of each active arm the points by distance, their distances, and how many its ball holds; covers of points."""
+        """For each active arm: points by distance, distances, size of its ball.
+
+        And the covers of points.
+        """
         return self._ranked.filled, self._distances.filled, self._edges.filled, self._covers
 
     def _cover(self) -> None:
@@ -225,7 +247,7 @@ class Zooming(Agent):
 
 
 def fine_net(rule: MeshRule, n: int) -> Mesh:
-    """Return a net twice as fine as a rule says for n rounds, or as fine as the number of points allows."""
+    """Return a net twice as fine as a rule says for n rounds, or as fine as MAX_NET allows."""
     coarse = rule.mesh(n)
     if rule.is_fixed:
         return coarse

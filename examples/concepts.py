@@ -12,8 +12,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 import orbandit as ob
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, GRAY, INK, PAPER, SHADE, STAR
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, GRAY, INK, PAPER, SHADE, STAR
 
 SQUARE, SWAP = ob.spaces.Box(0, 1, dim=2), ob.groups.Symmetric(2)
 DISK, ANGLES = ob.spaces.Ball(2), np.linspace(0, 2 * np.pi, 181)

@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 
 import orbandit as ob
 from orbandit.optimize import Best
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, INK, PAPER
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, INK, PAPER
 
 HALL = ob.spaces.Box([0.0, 0.0], [100.0, 60.0])
 """In metres."""

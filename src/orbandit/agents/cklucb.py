@@ -66,7 +66,7 @@ class CKLUCB(Agent):
         "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
         groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
         among meshes not coarser than without the group, so that a group cannot make that bound
-        larger; without a group it is "order". Prefer it for short horizons: docs/agents.md has a
+        larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md has a
         table. A number is a length in the space. The rules scale with (high - low) / lipschitz.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for

@@ -99,7 +99,7 @@ class OrbitGP(Agent):
     group : Group, optional
         The symmetry: a group under which the mean reward is invariant. By default there is none. It
         acts on at most 200 coordinates, and has at most 128 elements unless it has a closed form:
-        see docs/orbit_gp.md.
+        see docs/concepts/orbit_gp.md.
     horizon : int, optional
         Number of rounds n planned for, at least 1. Without it, epochs double, and only the weight
         of the deviation grows.

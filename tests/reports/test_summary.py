@@ -57,6 +57,15 @@ def test_it_is_what_the_runs_say(results):
                 assert agent.seconds > 0
 
 
+@pytest.mark.parametrize(("n_late", "longest"), [(1, 10), (2, 20), (3, 20), (4, 20)])
+def test_the_longest_horizon_is_one_that_half_of_the_agents_have_played(tmp_path, n_late, longest):
+    names = ["A", "B", "C", "D"]
+    late = [finished(name, 0, 2.0, horizon=20) for name in names[:n_late]]
+    late = [dataclasses.replace(run, horizon=20, checkpoints=np.array([20])) for run in late]
+    path = stored(tmp_path / "results.db", [finished(name, 0, 1.0) for name in names] + late)
+    assert summarise(path).problems[0].longest.horizon == longest
+
+
 def test_what_the_group_is_worth(results):
     for result in summarise(results).problems:
         (worth,) = result.longest.worth()

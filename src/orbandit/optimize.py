@@ -22,15 +22,14 @@ from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Outcome, Symmetry
 from orbandit.errors import InputError, InputTypeError, MeasurementError
 from orbandit.groups import Group
-from orbandit.history import History as History
+from orbandit.history import History
 from orbandit.measuring import Bench, Failed, Measure, Result, bench_of
 from orbandit.pictures.figures import as_picture_path, save_picture
 from orbandit.pictures.search import Search, draw_search
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["Best", "History", "State", "maximize", "minimize"]
 
 Failures: TypeAlias = Literal["raise", "avoid"]
 

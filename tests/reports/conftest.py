@@ -1,14 +1,9 @@
-"""Results to report on, played for real, and a browser to read the page in."""
-
-import os
-import shutil
+"""Results to report on, played for real."""
 
 import pytest
 
 from orbandit.experiments.running import run
 from orbandit.experiments.spec import read
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 EXPERIMENT = """
 name = "two <shapes> & a box"
@@ -54,25 +49,3 @@ def results(tmp_path_factory):
     out = folder / "shapes.db"
     run(read(file), out, jobs=1)
     return out
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Start a headless Chromium."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(
-            "no Chromium on this machine: `make test` installs Debian's as root; elsewhere install Chromium, or set "
-            "the variable CHROMIUM to its path"
-        )
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    flags += [
-        "--no-first-run",
-        "--enable-unsafe-swiftshader",
-    ]  # which draws in three dimensions without a graphics card
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=flags)
-        yield browser
-        browser.close()

@@ -48,16 +48,16 @@ class Best:
         All measurements.
     interrupted : bool
         Whether Ctrl-C ended the search before the budget was spent.
-    interval : tuple of two floats
-        Between which the mean at the point lies with 95%, by the model of the agent: `OrbitGP` and
-        `OrbitTree` have one, and so may an agent of one's own that has `interval(point)`. NaN for
-        others, and where nothing is known.
-    space : Space or None
-        Where it was searched; None for what 0.1.0 pickled.
-    group : Group or None
-        What the function was taken to be invariant under.
-    is_minimum : bool
-        Whether the least value was sought.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> square = ob.spaces.Box(0, 1, dim=2)
+    >>> def measure(x):
+    ...     return -abs(x.sum() - 1.2)
+    >>> best = ob.maximize(measure, square, ob.groups.Symmetric(2), budget=30, seed=0)
+    >>> bool(abs(best.point.sum() - 1.2) < 0.1), len(best.history), best.interrupted
+    (True, 30, False)
     """
 
     point: Array
@@ -132,6 +132,18 @@ class State:
     ----------
     value : float
         The value just measured, at the last point of the history; NaN if the measurement failed.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> def enough(state):
+    ...     return state.value > -0.01  # True ends the search
+    >>> square = ob.spaces.Box(0, 1, dim=2)
+    >>> def measure(x):
+    ...     return -abs(x.sum() - 1.2)
+    >>> best = ob.maximize(measure, square, budget=200, callback=enough, seed=0)
+    >>> len(best.history) < 200, bool(best.history.values[-1] > -0.01)
+    (True, True)
     """
 
     def __init__(self, driver: Driver, value: float) -> None:

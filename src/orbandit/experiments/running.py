@@ -86,6 +86,20 @@ def run(
     -----
     OrbanditWarning
         At once for each run whose process was killed or took too long, and for damaged runs of the store.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = ob.experiments.run(experiment, f"{folder}/disk.db", jobs=1)
+    ...     again = ob.experiments.run(experiment, f"{folder}/disk.db", jobs=1)
+    >>> first, again  # what is in the file is not played again
+    (2, 0)
     """
     workers_of(engine, jobs, scheduler)
     with Resumed(experiment, path) as resumed:

@@ -60,6 +60,14 @@ class Runs:
         The points played in m rounds: for i = 1, ..., m in round i * horizon // m.
     simple_regret : (seeds, checkpoints) array or None
         The optimum less the mean of the point that `recommend` returned; None if the agent has no `recommend`.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Ball(2), ob.groups.Dihedral(5), peak=[0.3, 0.5])
+    >>> runs = ob.simulate(ob.agents.OrbitTree, cone, 500, 3, checkpoints=[50, 500], n_plays=9)
+    >>> runs.regret.shape, runs.simple_regret.shape, runs.plays.shape, runs.name
+    ((3, 2), (3, 2), (3, 9, 2), 'OrbitTree')
     """
 
     regret: Array

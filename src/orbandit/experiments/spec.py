@@ -109,6 +109,16 @@ class Experiment:
         and an experiment may go on with another.
     timeout : float or None
         Seconds that a run may take.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> len(experiment), experiment.plan()
+    (2, [PlanRow(problem='Cone', agent='OrbitTree', horizons=(100,), n_seeds=2, n_rounds=200)])
     """
 
     name: str

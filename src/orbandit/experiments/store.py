@@ -322,6 +322,21 @@ def load(path: PathLike) -> Any:
 
     Its columns are problem, agent, horizon, seed, round, regret, simple_regret (NaN where it was not recorded),
     seconds_per_round and key. It needs pandas, which comes with `orbandit[frames]`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/disk.db"
+    ...     played = ob.experiments.run(experiment, path, jobs=1)
+    ...     table = ob.experiments.load(path)
+    >>> played, table.seed.nunique(), int(table["round"].max())
+    (2, 2, 100)
     """
     pandas = _extra("pandas")
     with Store.open(path, write=False) as store:
@@ -353,6 +368,22 @@ def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None
         What to write: .csv, with floats that read back to the last bit, or .parquet, which needs `orbandit[frames]`.
     overwrite : bool
         Whether to replace a file that is there already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     played = ob.experiments.run(experiment, f"{folder}/disk.db", jobs=1)
+    ...     ob.experiments.export(f"{folder}/disk.db", f"{folder}/disk.csv")
+    ...     lines = Path(folder, "disk.csv").read_text().splitlines()
+    >>> lines[0]
+    'problem,agent,horizon,seed,round,regret,simple_regret,seconds_per_round,key'
     """
     file = Path(target)
     suffix = file.suffix.lower()

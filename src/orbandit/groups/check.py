@@ -87,6 +87,16 @@ class GeneratorCheck:
         False if the symmetry is refuted at the level of the whole report.
     points : int
         Number of points compared with their images.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> def yields(x):  # the second machine is better
+    ...     return x[0] + 2 * x[1]
+    >>> report = ob.check_symmetry(yields, ob.spaces.Box(0, 1, dim=2), ob.groups.Symmetric(2))
+    >>> check = report.checks[0]
+    >>> check.holds, check.description, bool(check.asymmetry > 0.3)
+    (False, 'swaps coordinates 0 and 1', True)
     """
 
     generator: Array
@@ -127,6 +137,14 @@ class SymmetryReport:
         All measurements, in their order; `maximize` and `minimize` can begin with it.
     interrupted : bool
         Whether Ctrl-C ended the test.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cube, group = ob.spaces.Box(0, 1, dim=3), ob.groups.Symmetric(3)
+    >>> report = ob.check_symmetry(lambda x: x.max() - x.min(), cube, group)
+    >>> bool(report), report.clear, report.failed, report.evaluations == len(report.history)
+    (True, True, (), True)
     """
 
     checks: tuple[GeneratorCheck, ...]

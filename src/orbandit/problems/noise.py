@@ -11,7 +11,22 @@ from orbandit.errors import InputError
 
 
 class Noise(ABC):
-    """Draws rewards with given means, all of them in a range."""
+    """Draws rewards with given means, all of them in a range.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> class Exact(ob.problems.Noise):
+    ...     reward_range = (0.0, 1.0)
+    ...     def sample(self, means, rng):
+    ...         return means
+    >>> line = ob.spaces.Box(0, 1, dim=1)
+    >>> problem = ob.problems.Function(
+    ...     lambda x: x[:, 0], line, None, lipschitz=1.0, optimizer=[1.0], noise=Exact()
+    ... )
+    >>> problem.sample([[0.2], [0.9]], 0)
+    array([0.2, 0.9])
+    """
 
     @property
     @abstractmethod
@@ -56,7 +71,16 @@ class ScaledNoise(Noise):
 
 @final
 class Bernoulli(ScaledNoise):
-    """Rewards 0 and 1, with the mean as the probability of 1."""
+    """Rewards 0 and 1, with the mean as the probability of 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> rewards = ob.problems.Bernoulli().sample(np.full(100_000, 0.3), np.random.default_rng(0))
+    >>> float(rewards.mean().round(2)), np.unique(rewards)
+    (0.3, array([0., 1.]))
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -199,6 +223,15 @@ class Uniform(ScaledNoise):
         In units of rewards.
     reward_range : (low, high)
         Where rewards lie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> means = np.full((10_000, 2), [0.5, 0.1])
+    >>> rewards = ob.problems.Uniform(0.2).sample(means, np.random.default_rng(0))
+    >>> rewards.min(axis=0).round(2), rewards.max(axis=0).round(2)  # narrower near an end
+    (array([0.3, 0. ]), array([0.7, 0.2]))
     """
 
     def __init__(self, half_width: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
@@ -223,6 +256,14 @@ class Beta(ScaledNoise):
         c: the variance is m (1 - m) / (1 + c), from nearly that of Bernoulli rewards to nearly none.
     reward_range : (low, high)
         Where rewards lie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> rewards = ob.problems.Beta(20.0).sample(np.full(100_000, 0.8), np.random.default_rng(0))
+    >>> float(rewards.mean().round(2)), float(rewards.std().round(2))
+    (0.8, 0.09)
     """
 
     def __init__(self, concentration: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:

@@ -39,6 +39,13 @@ def draw_orbit(
     -------
     matplotlib Axes
         `axes.figure.savefig(path)` writes the picture.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> axes = ob.reports.draw_orbit(ob.spaces.Ball(2), ob.groups.Dihedral(5), [0.3, 0.5])
+    >>> axes.get_legend_handles_labels()[1]
+    ['orbit (10 points)', 'fold']
     """
     if space.dim != 2 or group.dim != 2:
         raise InputError(

@@ -30,6 +30,21 @@ def report(
         A folder for figures as PNG and SVG files.
     folder : path, optional
         Where the experiment's own modules and data files lie, by default that of the results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     played = ob.experiments.run(experiment, f"{folder}/disk.db", jobs=1)
+    ...     summary = ob.reports.report(f"{folder}/disk.db")
+    ...     print(summary.n_runs, Path(folder, "disk.html").exists())
+    2 True
     """
     check_extras()
     summary = summarise(results, folder)

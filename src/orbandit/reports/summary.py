@@ -209,7 +209,25 @@ class ProblemResult:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a file of results says."""
+    """What a file of results says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> cone["group"] = {"class": "Dihedral", "m": 5}
+    >>> agents = [{"class": "OrbitTree", "group": [True, False]}]
+    >>> tables = {"horizons": [300], "seeds": 3, "problem": [cone], "agent": agents}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     played = ob.experiments.run(experiment, f"{folder}/a.db", jobs=1)
+    ...     summary = ob.reports.summarise(f"{folder}/a.db")
+    >>> summary.n_runs, summary.families
+    (6, ('OrbitTree',))
+    >>> [(problem, row.family) for problem, row in summary.worth()]
+    [('Cone', 'OrbitTree')]
+    """
 
     name: str
     path: Path
@@ -249,6 +267,20 @@ def summarise(path: str | os.PathLike[str], folder: str | os.PathLike[str] | Non
     ------
     StoreError
         If there is no run in it yet, or it is no file of results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     played = ob.experiments.run(experiment, f"{folder}/disk.db", jobs=1)
+    ...     summary = ob.reports.summarise(f"{folder}/disk.db")
+    >>> summary.n_runs, summary.n_rounds, summary.problems[0].longest.agents[0].final.value > 0
+    (2, 200, True)
     """
     with Store.open(path, write=False) as store:
         spec, outline, runs = store.spec, store.outline, list(store.runs())

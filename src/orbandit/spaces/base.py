@@ -39,6 +39,15 @@ class Space(Recipe, ABC):
     A batch of points has shape (m, dim); a single point (dim,) is accepted wherever a batch is, and then
     the answer drops the batch axis. A new space answers what groups, meshes and problems ask of it (`halfspaces`,
     `ball_constraints`, `frame`, `farthest_distance`), and has the private hooks of the checked methods.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> space = ob.spaces.Ball(2)
+    >>> space.dim, bool(space.contains([0.6, 0.8])), space.project([3.0, 4.0])
+    (2, True, array([0.6, 0.8]))
+    >>> space.sample(5, 0).shape
+    (5, 2)
     """
 
     def __pow__(self, copies: int) -> "Product":

@@ -57,6 +57,16 @@ class CandidateEvidence:
     asymmetry : float
         Estimate of the root mean square of f(g x) - f(x), over that of the difference of unrelated points, by the model
         without it.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> square = ob.spaces.Box(-1, 1, dim=2)
+    >>> points = square.sample(60, 0)
+    >>> report = ob.find_symmetry(points, points[:, 0] ** 2 + points[:, 1], square)
+    >>> row = report.accepted[0]
+    >>> row.name, bool(row.log_odds > 3), round(row.asymmetry, 1)
+    ('mirrors coordinate 0', True, 0.0)
     """
 
     name: str
@@ -85,6 +95,17 @@ class FoundSymmetry:
         Number of measurements used.
     level : float
         As given.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> square = ob.spaces.Box(-1, 1, dim=2)
+    >>> points = square.sample(60, 0)
+    >>> report = ob.find_symmetry(points, points[:, 0] ** 2 + points[:, 1], square)
+    >>> bool(report), report.measurements, len(report.evidence) > 3
+    (True, 60, True)
+    >>> report.group.order, report.suggest(3).shape
+    (2, (3, 2))
     """
 
     group: Group | None

@@ -34,6 +34,13 @@ class CoveringBounds:
         The radius of the largest ball in the set.
     holds : bool
         Whether the condition of the upper bound does: inradius >= delta.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> bounds = ob.theory.covering_bounds(ob.spaces.Ball(2), 0.1, ob.groups.Dihedral(5))
+    >>> round(bounds.lower), round(bounds.upper), round(bounds.inradius, 2)
+    (10, 90, 0.24)
     """
 
     lower: float

@@ -38,6 +38,16 @@ class IndependentSetBounds:
         log n times the largest sum of 1 / Delta_i over an independent set.
     gap_free : (float, float)
         sqrt(alpha n log n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> line = ob.meshes.net(ob.spaces.Box(0, 1, dim=1), 0.05)
+    >>> graph = ob.meshes.OrbitGraph(line, None, 0.1)
+    >>> bounds = ob.theory.independent_set_bounds(graph, np.full(len(line), 0.2), 1000)
+    >>> len(line), bounds.alpha
+    (10, (5, 5))
     """
 
     alpha: tuple[int, int]

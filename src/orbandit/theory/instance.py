@@ -68,7 +68,16 @@ STEEPER = 1e-6
 
 
 class InstanceBounds(NamedTuple):
-    """Two numbers that the limit c of an instance is between."""
+    """Two numbers that the limit c of an instance is between.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=1), None, peak=[0.3])
+    >>> lower, upper = ob.theory.instance_bounds(cone, ob.meshes.net(cone.space, 0.05))
+    >>> bool(0 < lower <= upper)
+    True
+    """
 
     lower: float
     upper: float

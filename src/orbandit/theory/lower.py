@@ -36,6 +36,14 @@ class LowerBound:
         The largest n for which the lemma holds, floor(k eps^-2 / 128).
     broken : tuple of str
         Which conditions do not hold; then the bounds are 0.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> family = ob.problems.LowerBoundFamily(ob.spaces.Box(0, 1, dim=1), None, delta=0.02)
+    >>> bound = ob.theory.lower_bound(family, 2000)
+    >>> bound.longest, bound.broken, round(bound.average, 3)
+    (2890, (), 0.167)
     """
 
     each: float

@@ -52,6 +52,14 @@ class RegretBound:
         n.
     width : float
         The width of the range of rewards: no agent can lose more than that in a round.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> mesh = ob.meshes.net(ob.spaces.Box(0, 1, dim=1), 0.01)
+    >>> bound = ob.theory.worst_case_bound(mesh, 1_000_000)
+    >>> round(float(bound)), round(bound.bias), bound.vacuous
+    (83640, 10000, False)
     """
 
     cliques: float
@@ -128,7 +136,25 @@ def gap_dependent_bound(problem: Problem, mesh: Mesh, horizon: int) -> RegretBou
 
 
 def gap_free_bound(problem: Problem, mesh: Mesh, horizon: int) -> RegretBound:
-    """Return Lemma 6's bound for UniformMesh-N on this problem and mesh; parameters as for `gap_dependent_bound`."""
+    """Return Lemma 6's bound for UniformMesh-N on this problem and mesh.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its means at the mesh give the gaps.
+    mesh : Mesh
+        V, with delta in units of the space; of the whole space, or of representatives.
+    horizon : int
+        n, at least 2.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=1), None, peak=[0.3])
+    >>> mesh = ob.meshes.net(cone.space, ob.theory.paper_delta(10**6, 1, 1))
+    >>> round(ob.theory.gap_free_bound(cone, mesh, 10**6).per_round, 2)
+    0.6
+    """
     gaps, delta, width, n, parts = _checked(problem, mesh, horizon)
     lost = len(parts) * 64 * math.log(n) / delta
     return RegretBound(width * lost, width * 4 * float(gaps.sum()), width * 8 * n * delta, n, width)
@@ -191,6 +217,14 @@ class Theorem1:
         The paper's, in units of the space.
     condition : float
         n / |G|^(2d+2); the theorem needs it to be at least a constant that the paper does not give.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Ball(2), ob.groups.Dihedral(5), peak=[0.3, 0.5])
+    >>> bound = ob.theory.theorem1(cone, 10**6)
+    >>> float(bound) == bound.leading + bound.second, round(bound.condition, 2)
+    (True, 1.0)
     """
 
     a1: float

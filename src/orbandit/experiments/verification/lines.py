@@ -58,7 +58,17 @@ class Step:
 @final
 @dataclass(frozen=True)
 class Verification:
-    """All lines, true in a condition if none failed."""
+    """All lines, true in a condition if none failed.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> from orbandit.experiments.verification.lines import Line, Verdict
+    >>> line = Line("a", "fold is constant on orbits", "exactly", "1,000 points", Verdict.PASS)
+    >>> result = ob.experiments.Verification((line,), seconds=3.0, quick=True)
+    >>> bool(result), result.summary()
+    (True, '1 pass in 3 s (quick)')
+    """
 
     lines: tuple[Line, ...]
     seconds: float

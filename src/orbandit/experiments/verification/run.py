@@ -28,6 +28,20 @@ def verify(
     -------
     Verification
         Its `lines`, its `markdown()`; false if a line failed.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> class Stop(Exception):
+    ...     pass
+    >>> def first(line):
+    ...     print(line.part, line.verdict.value)
+    ...     raise Stop
+    >>> try:
+    ...     ob.experiments.verify(quick=True, report=first)
+    ... except Stop:
+    ...     pass
+    a pass
     """
     steps = [*geometry.steps(quick), *regret.steps(quick), *slips.steps(quick)]
     total, done = sum(step.weight for step in steps), 0.0

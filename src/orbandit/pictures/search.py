@@ -285,7 +285,7 @@ def _draw_layout(axes: "Axes", search: Search, titles: list[str], label: str) ->
         label="units recommended",
     )
     _draw_bar(axes, search, label)
-    axes.set_title("Where its units lay", fontsize=10, color=INK)
+    axes.set_title("Where units lie", fontsize=10, color=INK)
 
 
 def _draw_line(axes: "Axes", search: Search, titles: list[str], label: str) -> None:

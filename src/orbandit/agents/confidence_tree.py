@@ -37,10 +37,11 @@ class ConfidenceTree:
     points : Points
         The space and group, and how they are scaled.
     nu, rho, c, delta : float or None
-        As the caller gave them; None means the default. span : float
-            The width of the range of rewards.
-        by_variance : bool
-            Whether the radius uses the empirical variance of rewards.
+        As the caller gave them; None means the default.
+    span : float
+        The width of the range of rewards.
+    by_variance : bool
+        Whether the radius uses the empirical variance of rewards.
 
     Attributes
     ----------

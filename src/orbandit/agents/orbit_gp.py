@@ -147,10 +147,10 @@ class OrbitGP(Agent):
         folded: images are distinct points, and the best image is recommended, not only the best
         orbit. `feasible` need not be invariant. If it is exact, and rewards of points that were not
         asked for clearly violate it, the agent warns once. Points asked for are folds, and show no
-        violation. Bernoulli rewards raise no warning. seed : int, SeedSequence or Generator,
-        optional
-            Source of randomness; by default a fresh one. The initial design, the candidates and
-            Thompson samples are drawn from it.
+        violation. Bernoulli rewards raise no warning.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. The initial design, the candidates and
+        Thompson samples are drawn from it.
 
     Notes
     -----

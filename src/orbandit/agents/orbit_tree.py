@@ -103,9 +103,9 @@ class OrbitTree(Agent):
         group, and learns all rewards at the points where they were measured. A true symmetry is
         rejected with probability at most 0.01, however long the run. A wrong one is detected if the
         mean has a slope across images, but not if images differ in ways that are not linear in the
-        point. Not with a guarantee. seed : int, SeedSequence or Generator, optional
-            Source of randomness; by default a fresh one. Ties go to priorities that it gives each
-            cell.
+        point. Not with a guarantee.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 
     Notes
     -----

@@ -41,8 +41,9 @@ class Points:
         Whether coordinates are divided by the width of the space; those that the group mixes share
         one width.
     feasible : callable, optional
-        The constraint on points asked for and recommended, in the caller's units. is_exact : bool
-            Whether the constraint must be invariant under the group.
+        The constraint on points asked for and recommended, in the caller's units.
+    is_exact : bool
+        Whether the constraint must be invariant under the group.
 
     Attributes
     ----------

@@ -125,7 +125,10 @@ def as_number(value: Any, name: str) -> float:
 
 
 def as_count(value: Any, name: str, minimum: int = 1, maximum: int = MAX_COUNT, why: str = "") -> int:
-    """Return `value` as an int from `minimum` to `maximum`; `why` not more, and what to do, is for the message."""
+    """Return `value` as an int from `minimum` to `maximum`.
+
+    `why` is the reason for the maximum, and the remedy, for the message.
+    """
     try:
         if isinstance(value, bool):
             raise TypeError("a truth value")
@@ -248,13 +251,16 @@ def unit_rows(array: Array) -> Array:
 
 
 def safe_scale(points: Array) -> float:
-    """Return by what to divide so that squares neither overflow nor vanish: 1, unless points are extreme."""
+    """Return a divisor that keeps squares from over- and underflow.
+
+    1, unless points are extreme.
+    """
     largest = float(np.abs(points).max(initial=0.0))
     return 1.0 if largest == 0.0 or 1e-100 < largest < 1e100 else largest
 
 
 def norms(vectors: Array) -> Array:
-    """Return the Euclidean norms along the last axis; squares neither overflow nor vanish."""
+    """Return the Euclidean norms along the last axis, without overflow or underflow."""
     with np.errstate(over="ignore"):
         lengths: Array = np.asarray(np.linalg.norm(vectors, axis=-1))
     usual = (lengths > 1e-140) & (lengths < 1e150)
@@ -274,7 +280,7 @@ def frozen(array: npt.ArrayLike) -> Array:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message quotes it: the first few entries of an array, the first characters of all else."""
+    """Return a value as a message quotes it: its first entries or characters."""
     if isinstance(value, np.ndarray):
         if value.size > QUOTED:
             return f"{_cut(repr(value.ravel()[:QUOTED].tolist())[:-1])}, ...] of shape {value.shape}"

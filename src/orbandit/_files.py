@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic writes: a file is complete or absent."""
 
 import errno
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 
 @contextmanager
 def in_one_step(target: Path, *, replace: bool = True) -> Iterator[Path]:
-    """Yield a temporary path beside the target, which becomes it at the end: readers see the old file or the new one.
+    """Yield a temporary path that replaces the target at the end, atomically.
 
-    After an exception the old one is left as it was. Without `replace` a file that is there, or is made meanwhile, is a
-    FileExistsError.
+    After an exception the old file is unchanged. Without `replace`, an existing target raises a
+    FileExistsError, also one that is made meanwhile.
     """
     if not replace and os.path.lexists(target):
         raise _there(target)

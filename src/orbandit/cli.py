@@ -60,47 +60,64 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"orbandit {ob.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     demo = commands.add_parser(
-        "demo", help="what a symmetry is worth to five agents on three problems, and a page of it"
+        "demo", help="compare five agents with and without the group on three problems; write a report"
     )
-    demo.add_argument("--out", type=Path, default=Path("out"), help="folder of the results and the page (default: out)")
+    demo.add_argument("--out", type=Path, default=Path("out"), help="folder of results and report (default: out)")
     demo.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
     demo.set_defaults(run=_demo)
-    check = commands.add_parser("verify", help="measure the lemmas and theorems of the paper, and where they slip")
+    check = commands.add_parser(
+        "verify", help="check the paper's lemmas and theorems numerically, with its known errors"
+    )
     check.add_argument("--quick", action="store_true", help="under a minute instead of under ten")
     default = Path("out") / "verification.md"
-    check.add_argument("--out", type=Path, default=default, help=f"file of the table (default: {default})")
+    check.add_argument("--out", type=Path, default=default, help=f"file for the table (default: {default})")
     check.set_defaults(run=_verify)
-    play = commands.add_parser("run", help="play the experiment that a TOML file describes; started again, it goes on")
+    play = commands.add_parser("run", help="run the experiment of a TOML file; resumes if it was interrupted")
     play.add_argument("file", type=Path, metavar="FILE.toml")
-    play.add_argument("--out", type=Path, help="file of the results (default: beside FILE, with the ending .db)")
+    play.add_argument("--out", type=Path, help="file for the results (default: FILE with suffix .db)")
     play.add_argument(
-        "--resume", action=argparse.BooleanOptionalAction, default=True, help="go on with results that are there"
+        "--resume",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="continue from existing results",
     )
     play.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
-    play.add_argument("--engine", choices=("local", "dask"), default="local", help="who plays (default: local)")
-    play.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster (default: one on this machine)")
-    play.add_argument("--dry-run", action="store_true", help="show what would be played, and how much")
+    play.add_argument(
+        "--engine",
+        choices=("local", "dask"),
+        default="local",
+        help="processes on this machine, or Dask (default: local)",
+    )
+    play.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="address of a Dask scheduler (default: a cluster on this machine)",
+    )
+    play.add_argument("--dry-run", action="store_true", help="show the plan without running it")
     play.set_defaults(run=_run)
-    page = commands.add_parser("report", help="write a page of the results of an experiment, finished or not")
+    page = commands.add_parser("report", help="write an HTML report of the results of an experiment, finished or not")
     page.add_argument("results", type=Path, metavar="RESULTS")
-    page.add_argument("--out", type=Path, help="the page (default: beside RESULTS, with the ending .html)")
-    page.add_argument("--figures", type=Path, metavar="DIR", help="also save figures for a paper, as PNG and SVG")
+    page.add_argument("--out", type=Path, help="HTML file (default: RESULTS with suffix .html)")
+    page.add_argument("--figures", type=Path, metavar="DIR", help="also save figures as PNG and SVG")
     page.add_argument(
-        "--folder", type=Path, metavar="DIR", help="of your own modules and data (default: that of RESULTS)"
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="folder of your modules and data (default: that of RESULTS)",
     )
     page.set_defaults(run=_report)
-    export = commands.add_parser("export", help="write the results of an experiment as a table")
+    export = commands.add_parser("export", help="export the results of an experiment as a table")
     export.add_argument("results", type=Path, metavar="RESULTS")
     export.add_argument("target", type=Path, metavar="FILE.csv|FILE.parquet")
-    export.add_argument("--overwrite", action="store_true", help="replace a table that is there")
+    export.add_argument("--overwrite", action="store_true", help="replace an existing file")
     export.set_defaults(run=_export)
-    names = commands.add_parser("list", help="what can be named in an experiment's file, with parameters")
+    names = commands.add_parser("list", help="list the classes for experiment files, with parameters")
     names.set_defaults(run=_list)
     return parser
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    """Play the experiment that comes with the package, print what the groups are worth, and write its page."""
+    """Run the demo experiment, print the regret with and without the groups, write a report."""
     from importlib import resources
 
     from rich.console import Console
@@ -134,7 +151,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    """Measure, print each line, and write the table; the exit code is 1 if a line fails."""
+    """Verify, print each line, and write the table; the exit code is 1 if a line fails."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -183,7 +200,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _play(experiment: "Experiment", resumed: "Resumed", out: Path, **how: Any) -> None:
-    """Play what is left of an experiment; on a terminal with a bar for each problem and agent, else with lines."""
+    """Play the remaining runs, with progress bars on a terminal, else with lines."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

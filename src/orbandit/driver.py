@@ -1,27 +1,32 @@
-"""Driver: an agent behind measurements of unknown range; some fail, some are under way, some were made elsewhere.
+"""Driver: runs an agent on measurements of unknown range.
 
-For `maximize` and for the samplers alike. A gain is a value times the sign of the search: gains are maximised.
+Measurements may fail, be under way, or come from elsewhere. Used by `maximize` and by the samplers.
+A gain is a value times the sign of the search: gains are maximised.
 
 Range
-    Nothing is told before 16 measurements were made. Then the agent works with the range of gains seen and a quarter of
-    it as room on either side; two values only, such as 0 and 1, are the ends of the range. A gain outside makes it
-    wider: another agent is told everything. Outliers are winsorised, at Tukey's outer fences.
+    The agent is told nothing before 16 measurements were made. Then its range is the range of gains
+    so far, extended by a quarter on either side; if there are only two values, such as 0 and 1,
+    they are the ends of the range. A gain outside widens the range: a new agent is told everything.
+    Outliers are winsorised, at Tukey's outer fences.
 
 Failures
-    A failed measurement f is told as a gain between the least one and what was measured well nearby,
+    A failed measurement f counts as a gain between the least one and those of successful
+    measurements nearby,
 
         least + share (near - least),   share = (W + 1) / (W + F + 2),   near = (sum_i w_i gain_i + median) / (W + 1),
 
-    where w_i = exp(-d_G(f, x_i)^2 / 2 h^2), W sums the weights of good measurements and F those of the other failed
-    ones, and h is the mean distance between orbits over n^(1/d). So one crash among nothing counts as about the first
-    quartile, many as the least gain, and one crash among good measurements as what they say.
+    where w_i = exp(-d_G(f, x_i)^2 / 2 h^2), W sums the weights of successful measurements and F
+    those of the other failed ones, and h is the mean distance between orbits over n^(1/d). So an
+    isolated failure counts as about the first quartile, many failures as the least gain, and one
+    failure among successful measurements as their mean.
 
 Under way
-    What is being measured is pending with the agent, by its own `ask` or by `expect`, until it is told or forgotten.
+    A point under way is pending with the agent, by its own `ask` or by `expect`, until it is told
+    or forgotten.
 
-An agent of the user's own needs `ask` and `tell`. Without `expect` and `forget` it is not told what is under way beyond
-what it asked for itself; without `recommend` the best point measured is recommended, and without `estimate` its value
-is the mean of what was measured at the nearest point. Without `interval` nothing is said of the error of an estimate.
+An agent of the user's own needs `ask` and `tell`. Without `expect` and `forget` it does not learn
+of points under way that it did not ask for. Without `recommend` the best measured point is
+recommended, and without `estimate` its value is the mean of the measurements at the nearest point.
 """
 
 import math
@@ -45,25 +50,29 @@ from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import FeasibleSet, Rule
 
 Symmetry: TypeAlias = Literal["exact", "approximate"]
-"""Whether a group is sure."""
+"""Whether the symmetry is exact."""
 MIN_MEASURED = 16
 """Measurements made before the range of gains is guessed."""
 ROOM = 0.25
-"""The range reaches this fraction of what was seen beyond it on either side."""
+"""The range extends beyond the gains so far by this fraction of theirs, on either side."""
 FENCE = 3.0
-"""Tukey's outer fences are so many interquartile ranges below the first quartile, and above the third."""
+"""Tukey's outer fences, in interquartile ranges below the first quartile and above the third."""
 RANGE_GROWTH = 1.25
-"""Where something counts as what others say, everything is told anew after so many times as many measurements."""
+"""If some values are imputed or winsorised, a new agent is told everything at each growth by this
+factor."""
 HUGE, TINY_UNIT = 1e300, 1e-20
-"""From such gains on, gains are counted in a unit that keeps their differences finite."""
+"""Gains from this size on are divided by a unit that keeps their differences finite."""
 PROBES = 64
-"""Random points of the space whose distances say how far apart orbits are."""
+"""Random points that estimate the mean distance between orbits."""
 ROWS = 256
 """Failed points whose distances to all others are computed at once."""
 
 
 class Outcome(NamedTuple):
-    """What a measurement gave: a value, or None if it failed; a pruned one counts at most as the median."""
+    """The result of a measurement: a value, or None if it failed.
+
+    A pruned one counts at most as the median.
+    """
 
     point: Array
     value: float | None
@@ -71,7 +80,7 @@ class Outcome(NamedTuple):
 
 
 class Range(NamedTuple):
-    """The range of gains that the agent works with, in `unit`s, and what gains count as."""
+    """The agent's range of gains, in `unit`s, and the rewards that gains count as."""
 
     low: float
     high: float
@@ -81,7 +90,7 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, gains: Sequence[float]) -> Self:
-        """Return the range of gains, outliers aside, with room on either side.
+        """Return the range of gains without outliers, extended on either side.
 
         Examples
         --------
@@ -107,40 +116,44 @@ class Range(NamedTuple):
         return cls(low - room, high + room, low, median, unit)
 
     def holds(self, gain: float) -> bool:
-        """Tell whether a gain lies within."""
+        """Return whether a gain lies within."""
         return self.low <= gain * self.unit <= self.high
 
     def rewards(self, gains: Array) -> Array:
-        """Return what gains are told as."""
+        """Return the rewards that gains count as."""
         return np.clip(gains * self.unit, self.low, self.high)
 
 
 @final
 class Driver:
-    """An agent, all that was measured and all that is under way, in the caller's units.
+    """An agent, all measurements and all points under way, in the caller's units.
 
     Parameters
     ----------
-    space, group
-        As for an agent.
+    space : Space
+        Where to search.
+    group : Group, optional
+        The symmetry: a group under which the mean is invariant. By default there is none.
     maker : callable, optional
-        Makes agents, as in `maximize`; by default the one that suits the number of measurements. What a
-        `functools.partial` says of the group, the horizon or the seed goes before the following, and so does its
-        `lipschitz` where none is given.
+        Makes agents: called as maker(space, group, horizon=, lipschitz=, reward_range=, seed=). By
+        default the agent that `suited` returns for the number of measurements. The group, horizon
+        and seed of a `functools.partial` take precedence over those below, and its `lipschitz` if
+        none is given.
     sign : float
-        1 if values are to be maximised, -1 if minimised.
+        1 to maximise values, -1 to minimise them.
     horizon : int, optional
         The number of measurements planned.
     lipschitz : float, optional
-        That of the mean, if it is known.
+        The Lipschitz constant of the mean, a positive number, if it is known.
     seed : int
-        The agent's, the same whenever it starts again.
+        The agent's seed, the same whenever a new agent is made.
     crossover : int
-        From so many measurements on `OrbitTree` is taken, as in `suited`.
+        Number of measurements from which `suited` returns `OrbitTree`.
     feasible : callable, optional
-        The rule that points to measure keep, as in `maximize`; the agent must take one.
-    symmetry : "exact" or "approximate"
-        Whether the group is sure, as in `maximize`; if not, the agent must take that.
+        The constraint on points to measure: takes (m, dim) points and returns (m,) bools, or
+        margins that are feasible if >= 0. The agent must take it.
+    symmetry : "exact" or "approximate", default "exact"
+        Whether the symmetry is exact; for "approximate" the agent must take `symmetry`.
     """
 
     def __init__(
@@ -190,7 +203,7 @@ class Driver:
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing was measured well."""
+        """Whether no measurement succeeded."""
         return not self._gains
 
     @property
@@ -204,11 +217,11 @@ class Driver:
         return self._places.filled
 
     def is_feasible(self, point: Array) -> bool:
-        """Tell whether a point keeps the rule, if there is one."""
+        """Return whether a point is feasible."""
         return bool(self._region.holds(point[None])[0])
 
     def _kept(self, point: Array, what: str) -> Array:
-        """Return a point that keeps the rule; refuse an agent that does not."""
+        """Return a feasible point; refuse that of an agent that ignores the constraint."""
         if not self.is_feasible(point):
             raise InputError(
                 f"{type(self._agent).__name__} was told what is feasible, and {what} {shown(point)}, which is not; "
@@ -218,7 +231,7 @@ class Driver:
         return point
 
     def ask(self) -> Array:
-        """Return a point to measure, which is under way then."""
+        """Return a point to measure, which is then under way."""
         self._update()
         place = np.asarray(self._agent.ask())
         point = self._kept(self._units.leave(place), "asked for")
@@ -226,19 +239,19 @@ class Driver:
         return point
 
     def expect(self, point: Array) -> None:
-        """Take a point as under way, whoever measures it."""
+        """Register a point as under way, whoever measures it."""
         self._update()
         place = self._units.enter(point)
         _inform(self._agent, "expect", place)
         self._pending.setdefault(point.tobytes(), []).append(place)
 
     def forget(self, point: Array) -> None:
-        """Take back that a point is under way."""
+        """Remove a point that is no longer under way."""
         self._update()
         _inform(self._agent, "forget", self._ended(point))
 
     def expect_only(self, points: Sequence[Array]) -> None:
-        """See to it that these points, and no others, are under way."""
+        """Register these points, and no others, as under way."""
         wanted = Counter(point.tobytes() for point in points)
         flying = Counter({key: len(places) for key, places in self._pending.items()})
         for key in (flying - wanted).elements():
@@ -247,10 +260,10 @@ class Driver:
             self.expect(np.frombuffer(key))
 
     def learn(self, outcomes: Iterable[Outcome], at_once: bool = False) -> None:
-        """Learn what measurements gave, under way or not.
+        """Learn the results of measurements, under way or not.
 
-        The range is set as if they had come one after another, so that it depends on their order only; or, `at_once`,
-        for all of them.
+        The range is set as if they had come one after another, so that it depends on their order
+        only; with `at_once`, it is set for all of them.
         """
         for outcome in outcomes:
             self._record(outcome)
@@ -265,7 +278,7 @@ class Driver:
             self._maker = maker
 
     def recommend(self) -> Array:
-        """Return the point that is best by what is known; changes no choice."""
+        """Return the best point so far; changes no choice."""
         agent, _ = self._informed()
         if hasattr(agent, "recommend"):
             return self._kept(self._units.leave(np.asarray(agent.recommend())), "recommended")
@@ -281,7 +294,7 @@ class Driver:
         return self._outcomes[int(rows[gains.argmax()])].point.copy()
 
     def estimate(self, point: Array) -> float:
-        """Return the mean value to expect at a point."""
+        """Return the estimated mean value at a point."""
         agent, unit = self._informed()
         place = self._units.enter(point)
         if hasattr(agent, "estimate"):
@@ -299,7 +312,7 @@ class Driver:
         return float(low), float(high)
 
     def history(self, many: int | None = None) -> History:
-        """Return what was measured, of the first so many outcomes."""
+        """Return the measurements among the first `many` outcomes, by default all."""
         outcomes = self._outcomes[:many]
         good = [outcome for outcome in outcomes if outcome.value is not None]
         points = np.array([outcome.point for outcome in good]).reshape(-1, self._space.dim)
@@ -330,7 +343,7 @@ class Driver:
         self._outcomes.append(outcome)
 
     def _is_due(self, outcome: Outcome) -> bool:
-        """Tell whether the range is to be set anew after an outcome, the last one."""
+        """Return whether the last outcome requires a new range."""
         if self._range is None:
             return True
         is_grown = len(self) >= RANGE_GROWTH * self._set_at
@@ -392,12 +405,15 @@ class Driver:
 
     @property
     def _extras(self) -> dict[str, Any]:
-        """What agents are told where it matters only."""
+        """Arguments that agents get only if they matter."""
         rule = {} if self._region.is_whole else {"feasible": partial(_margins, self._region, self._units)}
         return rule if self._symmetry == "exact" else rule | {"symmetry": self._symmetry}
 
     def _tell(self, agent: Any, given: Range | None, known: int | None = None) -> None:
-        """Tell an agent all outcomes but those it knows, a new one all; without a range, that they are under way."""
+        """Tell an agent the outcomes it does not know.
+
+        Without a range, register them as under way.
+        """
         start = known or 0
         places = self.points[start:]
         if given is None:
@@ -413,7 +429,7 @@ class Driver:
                 agent.tell(place, reward)
 
     def _rewards(self, given: Range, start: int) -> Array:
-        """Return what the outcomes from a number on are told as."""
+        """Return the rewards of the outcomes from a number on."""
         outcomes = self._outcomes[start:]
         gains = self._sign * np.array([math.nan if outcome.value is None else outcome.value for outcome in outcomes])
         rewards = given.rewards(gains)
@@ -426,7 +442,7 @@ class Driver:
         return rewards
 
     def _supposed(self, given: Range, rows: Any) -> Array:
-        """Return what failed outcomes are told as."""
+        """Return the rewards imputed to failed outcomes."""
         if self._spacing is None:
             probes = self._units.enter(self._space.sample(PROBES, np.random.default_rng(0)))
             self._spacing = float(self._distances(probes, probes).sum() / (PROBES * (PROBES - 1)))
@@ -442,7 +458,7 @@ class Driver:
         return np.asarray(given.least + well / (well + ill) * (near - given.least))
 
     def _good(self) -> tuple[Any, Array]:
-        """Return the numbers of the outcomes with finite values of their own, and their gains."""
+        """Return the numbers of the outcomes with finite values, and their gains."""
         rows = [
             i
             for i, (_, value, is_pruned) in enumerate(self._outcomes)
@@ -460,7 +476,7 @@ class Driver:
 
 
 def check_maker(maker: Maker | None, feasible: Callable[..., Any] | None = None, symmetry: Symmetry = "exact") -> None:
-    """Refuse what cannot make the agents of a search, or agents that do not take its rule or a doubt of its group."""
+    """Refuse a maker that cannot make agents, or whose agents lack `feasible` or `symmetry`."""
     if feasible is not None and not callable(feasible):
         raise InputTypeError(f"`feasible` must be a function, but got {shown(feasible)}.")
     if not isinstance(symmetry, str) or symmetry not in get_args(Symmetry):
@@ -483,7 +499,7 @@ def check_maker(maker: Maker | None, feasible: Callable[..., Any] | None = None,
 
 
 def _margins(region: FeasibleSet, units: Units, places: Array) -> Array:
-    """Return by how much places keep the rule of a region, which is in the caller's units."""
+    """Return the margins of places in a region, whose constraint is in the caller's units."""
     return region.margins(units.leave(places))
 
 

@@ -1,7 +1,7 @@
-"""What orbandit raises: every error is an `OrbanditError`, and a built-in kind such as `ValueError` besides.
+"""The errors of orbandit: each is an `OrbanditError` and a built-in error such as `ValueError`.
 
-What went wrong and was made good is told by an `OrbanditWarning`. What an error knows is in its attributes; its text is
-for people, and nothing reads it.
+A problem that was recovered from raises an `OrbanditWarning`. The data of an error are in its
+attributes; its text is for people, and no code parses it.
 """
 
 from collections.abc import Iterable
@@ -27,21 +27,14 @@ __all__ = [
 class OrbanditError(Exception):
     """The base of every error raised by this package.
 
-    Attributes
+    Parameters
     ----------
+    *args : object
+        The message.
     field : str or None
-        The parameter at fault, if it is a single one.
+        The parameter at fault, if it is a single one; an attribute, too.
     value : object
-        What was given for it, if the error says so.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> try:
-    ...     ob.spaces.Ball(2, radius=-1.0)
-    ... except ob.errors.OrbanditError as error:
-    ...     print(error.field, error.value)
-    radius -1.0
+        Its value, if the error has it; an attribute, too.
     """
 
     def __init__(self, *args: object, field: str | None = None, value: object = None) -> None:
@@ -50,20 +43,7 @@ class OrbanditError(Exception):
 
 
 class OrbanditWarning(UserWarning):
-    """Something went wrong and was made good.
-
-    A worker was lost and its run is played again, say, or a row was damaged.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import orbandit as ob
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", ob.errors.OrbanditWarning)  # it ends the search
-    ...     best = ob.minimize(lambda x: x @ x, ob.spaces.Box(-1, 1, dim=2), budget=5, seed=0)
-    >>> len(best.history)
-    5
-    """
+    """A problem that was recovered from, such as a lost worker or a damaged row of results."""
 
 
 class InputError(OrbanditError, ValueError):
@@ -80,17 +60,7 @@ class InputError(OrbanditError, ValueError):
 
 
 class InputTypeError(OrbanditError, TypeError):
-    """An argument is of a type that cannot mean what the parameter asks for.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> ob.agents.OrbitTree("disk")
-    Traceback (most recent call last):
-        ...
-    orbandit.errors.InputTypeError: `space` and `group` must be of ob.spaces and ob.groups, but
-    got 'disk', None.
-    """
+    """An argument has a type that the parameter does not accept."""
 
 
 class GroupTooLargeError(OrbanditError, ValueError):
@@ -141,25 +111,15 @@ class MeshTooLargeError(OrbanditError, ValueError):
 class MeasurementError(OrbanditError, RuntimeError):
     """The function that measures a point failed there.
 
-    Attributes
+    Parameters
     ----------
+    message : str
+        The text.
     point : (dim,) array or None
-        Where it failed; None if no point could be chosen.
+        Where it failed; None if no point could be chosen. An attribute, too.
     history : History
-        All measurements before that; pass it to the next call as `history` to go on.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> def measure(x):
-    ...     if x[0] > 0.8:
-    ...         raise OSError("out of range")
-    ...     return x[0]
-    >>> try:
-    ...     ob.maximize(measure, ob.spaces.Box(0, 1, dim=2), budget=50, seed=0)
-    ... except ob.errors.MeasurementError as error:
-    ...     print(bool(error.point[0] > 0.8), len(error.history) < 50, repr(error.__cause__))
-    True True OSError('out of range')
+        All measurements before that; pass it to the next call as `history` to continue. An
+        attribute, too.
     """
 
     def __init__(self, message: str, point: Any, history: Any) -> None:
@@ -227,7 +187,7 @@ class Mistake:
     text : str
         What is wrong.
     line : int or None
-        Of the file, if there is one.
+        The line of the file, if there is one.
     """
 
     path: tuple[str | int, ...]
@@ -238,24 +198,12 @@ class Mistake:
 class SpecError(OrbanditError, ValueError):
     """The file of an experiment, or a table of it, has mistakes; the message has a line for each.
 
-    Attributes
+    Parameters
     ----------
-    mistakes : tuple of Mistake
-        In the order in which they were found.
+    mistakes : iterable of Mistake
+        The mistakes, in the order in which they were found; an attribute, too.
     file : path or None
-        The file, if there is one.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> try:
-    ...     ob.experiments.restore({"horizons": [0], "seed": 5}, ".")
-    ... except ob.errors.SpecError as error:
-    ...     print(error.mistakes[0].path)
-    ...     print(error.mistakes[0].text)
-    ('seed',)
-    unknown key 'seed' of an experiment. Did you mean 'seeds'? Known: name, horizons, seeds,
-    checkpoints, timeout, problem, agent.
+        The file, if there is one; an attribute, too.
     """
 
     def __init__(self, mistakes: Iterable[Mistake], file: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""What was measured so far: the record that a search begins with, goes on with, and leaves behind."""
+"""History: the record of all measurements, which a search can start from and returns."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,9 +47,8 @@ class History:
             object.__setattr__(self, "failed_at", last)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take up a pickle, that of 0.1.0 included, which knew of no failures."""
-        self.__dict__.update({"failed": np.empty(0), "failed_at": np.empty(0, dtype=np.intp)} | state)
-        self.__post_init__()
+        """Restore a pickle, also one of 0.1.0, which had no failures."""
+        self.__dict__.update({"failed": np.empty((0, *np.shape(state["points"])[1:]))} | state)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -1,8 +1,8 @@
 """Where points are measured: in this thread, or by the workers of an executor.
 
-A measurement fails if `measure` raises or returns no finite number; that is a result like a value. A measurement that
-is lost with its worker has not failed: it is begun again, three times at most. Whatever else an executor raises, as a
-broken pool of processes does, is the end.
+A measurement fails if `measure` raises or returns no finite number; that is a result like a value.
+A measurement that is lost with its worker has not failed: it is started again, at most three times.
+Any other error of an executor, such as a broken pool of processes, ends the search.
 """
 
 import math
@@ -28,7 +28,7 @@ from orbandit._checks import Array, as_count, as_number, described, shown
 from orbandit.errors import InputError, InputTypeError, OrbanditWarning
 
 ATTEMPTS = 3
-"""A measurement is begun so often before it is blamed for the loss of its workers."""
+"""Most starts of a measurement before the loss of its workers counts as its failure."""
 
 Measure: TypeAlias = Callable[[Array], float]
 Attempt: TypeAlias = float | Exception
@@ -66,14 +66,17 @@ class Bench(Protocol):
         """Return the result of a measurement that has ended, after waiting for it; None if none is under way."""
 
     def finish(self) -> list[Result]:
-        """Return the results of all measurements under way, after waiting for them; none is begun again."""
+        """Wait for all measurements under way and return their results; none is started again."""
 
     def abandon(self) -> list[Result]:
-        """Return the results that are there, and wait for nothing."""
+        """Return the results so far, without waiting."""
 
 
 def bench_of(measure: Measure, executor: Executor | None, workers: int | None) -> Bench:
-    """Return where to measure: here, for one worker without an executor; several without one are threads."""
+    """Return where to measure: by the executor.
+
+    Without one, in this thread, or in several threads.
+    """
     if not callable(measure):
         raise InputTypeError(f"`measure` must be a function of a point, but got {shown(measure)}.")
     if executor is not None and not isinstance(executor, Executor):
@@ -105,7 +108,7 @@ def _workers_of(executor: Any) -> int:
 
 
 def attempt(measure: Measure, point: Array, is_sent: bool = False, _token: str = "") -> Attempt:
-    """Measure once; return the value, or the error, made such that it can be sent if need be."""
+    """Measure once; return the value, or the error, in a form that can be pickled if it is sent."""
     try:
         value = as_number(measure(point), "the value of `measure`")
         if not math.isfinite(value):
@@ -179,7 +182,7 @@ class Pool:
         self._submit(point, 0)
 
     def next(self) -> Result | None:
-        """Return what has come back, the oldest first; what was lost is begun again."""
+        """Return a finished measurement, the oldest first; lost ones are started again."""
         while self._flying:
             wait_for(self._flying, return_when=FIRST_COMPLETED)
             future = next(future for future in self._flying if future.done())
@@ -195,7 +198,7 @@ class Pool:
         return self.abandon()
 
     def abandon(self) -> list[Result]:
-        """Return what is there, and cancel what has not begun."""
+        """Return finished measurements, and cancel those not started."""
         found = [self._result(future, again=False) for future in list(self._flying) if future.done()]
         for future in self._flying:
             future.cancel()
@@ -215,7 +218,10 @@ class Pool:
         self._flying[future] = (point, losses)
 
     def _result(self, future: Future[Attempt], again: bool) -> Result | None:
-        """Return what a measurement gave; None if it was lost or interrupted; the former is begun again if wanted."""
+        """Return the result of a measurement; None if it was lost or interrupted.
+
+        If `again`, start lost ones again.
+        """
         point, losses = self._flying.pop(future)
         try:
             return _result(point, future.result())
@@ -244,7 +250,7 @@ class Pool:
 
 
 def _is_loss(error: Exception) -> bool:
-    """Tell whether an error means that a worker was lost, and not that the executor is broken."""
+    """Return whether an error means that a worker was lost, not that the executor is broken."""
     distributed = sys.modules.get("distributed")
     return isinstance(error, CancelledError) or (
         distributed is not None and isinstance(error, distributed.KilledWorker)

@@ -1,8 +1,8 @@
 """maximize and minimize: one call for a function to measure, with an agent inside.
 
-The range of the values is learnt (see `driver`), and points are measured here or by an executor (see `measuring`), as
-many at a time as there are workers: as soon as one is measured, another is chosen. Nothing that was measured is refused
-or lost, whatever ends the search.
+The range of the values is learnt (see `driver`), and points are measured here or by an executor
+(see `measuring`), asynchronously: as soon as one measurement ends, the next point is chosen. No
+measurement is refused or lost, whatever ends the search.
 """
 
 import math
@@ -36,14 +36,15 @@ Failures: TypeAlias = Literal["raise", "avoid"]
 
 @dataclass(frozen=True)
 class Best:
-    """What was found.
+    """The result of a search.
 
     Attributes
     ----------
     point : (dim,) array
         The point recommended.
     value : float
-        The agent's estimate of the mean there, from all measurements around it; not the luckiest measurement.
+        The agent's estimate of the mean there, from all measurements around it; not the largest
+        measurement.
     history : History
         All measurements.
     interrupted : bool
@@ -126,7 +127,7 @@ class Best:
 
 @final
 class State:
-    """What a `callback` is shown after a measurement.
+    """The state of a search that a `callback` gets after a measurement.
 
     Attributes
     ----------
@@ -156,7 +157,7 @@ class State:
         return self._driver.history(self._many)
 
     def recommend(self) -> Array:
-        """Return the point that is best by what is known; this takes as long as a choice, and changes none."""
+        """Return the best point so far; this takes as long as a choice, and changes none."""
         return self._driver.recommend()
 
 
@@ -181,7 +182,7 @@ def maximize(
     seed: Seed = None,
     progress: bool | None = None,
 ) -> Best:
-    """Find a point where a noisy function is largest on average.
+    """Find a point where the mean of a noisy function is largest.
 
     Parameters
     ----------
@@ -190,63 +191,72 @@ def maximize(
     space : Space
         Where to search.
     group : Group, optional
-        What the function is invariant under; `check_symmetry` tests that.
+        The symmetry: a group under which the mean of the function is invariant; `check_symmetry`
+        tests that. By default there is none.
     budget : int
-        Number of measurements that this call makes, besides those of `history`.
+        Number of measurements that this call makes, besides those of `history`; at least 1.
     lipschitz : float, optional
-        The Lipschitz constant of the mean, if it is known. Otherwise `OrbitGP` and `OrbitTree` learn it, other agents
-        are told that the whole range of values may be crossed over half the diameter of the space, and all work in
-        coordinates divided by the width of the space, each class that the group mixes by its own: metres may stand
-        beside degrees.
+        The Lipschitz constant of the mean, a positive number. By default `OrbitGP` and `OrbitTree`
+        learn it; other agents assume that the mean can cross its range over half the diameter of
+        the space. Without it, all agents divide coordinates by the width of the space (those that
+        the group mixes share one width), so that units may differ, such as metres and degrees.
     agent : callable, optional
-        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are; a
-        `functools.partial` of one may have its own horizon, seed, group and, if none is given here, `lipschitz`. By
-        default `OrbitGP` below 12,000 measurements, history included, and `OrbitTree` from there on, since its choices
-        take microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no kernel.
+        The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=): a
+        class of `ob.agents`, or a `functools.partial` of one, which may have its own horizon, seed,
+        group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
+        12,000 measurements, history included, and `OrbitTree` from there on, since its choices take
+        microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no
+        kernel.
     history : History, optional
-        Measurements made before, as another call returned them or an error carried them; they do not count against
-        `budget`.
+        Earlier measurements, as another call returned them or an error carried them. They do not
+        count against `budget`.
     feasible : callable, optional
-        Which points may be measured and recommended: takes (m, dim) points, and returns (m,) bools, or margins that are
-        feasible from 0 up, such as a distance less what it must be. It is known, cheap, and invariant under the group.
-        Margins help to find and to follow narrow sets. Points of `history` may break it. For `OrbitGP` and `OrbitTree`,
-        and agents of one's own that take it.
-    symmetry : {"exact", "approximate"}
-        Whether the group is sure. If it is approximate, measurements say how far it can be trusted, and `OrbitGP`
-        recommends the best image, not only the best orbit; its `feasible` need not be invariant then. For `OrbitGP` and
-        `OrbitTree`, and agents of one's own that take it.
-    failures : {"raise", "avoid"}
-        What to do where `measure` raises or returns no finite number: end with a `MeasurementError`, or go on, with the
-        point in `history.failed` and its surroundings avoided, in the orbit metric, the less the more was measured well
-        nearby. Failed measurements count against `budget`.
+        The constraint on points measured and recommended. It takes (m, dim) points and returns (m,)
+        bools, or margins that are feasible if >= 0, such as a distance minus its lower limit;
+        margins help with narrow feasible sets. It must be known, cheap, and invariant under the
+        group. Points of `history` may violate it. For `OrbitGP`, `OrbitTree` and agents of your own
+        that take it.
+    symmetry : {"exact", "approximate"}, default "exact"
+        Whether the symmetry is exact. If it is approximate, its violation is estimated from the
+        measurements, and `OrbitGP` recommends the best image, not only the best orbit, and its
+        `feasible` need not be invariant. For `OrbitGP`, `OrbitTree` and agents of your own that
+        take it.
+    failures : {"raise", "avoid"}, default "raise"
+        What to do if `measure` raises or returns no finite number: stop with a `MeasurementError`,
+        or continue. Then the point is in `history.failed`, and its neighbourhood in the orbit
+        metric is avoided; the more successful measurements are nearby, the less. Failed
+        measurements count against `budget`.
     executor : concurrent.futures.Executor, optional
-        What measures: threads, processes, or Dask's `client.get_executor()`. By default, points are measured in this
-        thread.
+        Runs the measurements: threads, processes, or Dask's `client.get_executor()`. By default,
+        points are measured in this thread.
     workers : int, optional
-        How many measurements are under way at a time, by default as many as the executor says it has workers, else 1;
-        several without an executor are threads. A slow measurement holds up no other. What comes back first depends on
-        their times, so that only one worker makes the same choices every time.
+        Number of concurrent measurements; by default the executor's number of workers, or 1 if that
+        is unknown. More than one without an executor run in threads. A slow measurement delays no
+        other. With more than one worker the order of results depends on their times, so that only
+        one worker is reproducible.
     callback : callable, optional
-        Called in this thread after each measurement, with a `State` that has `history`, `value` and `recommend()`; if
-        it returns True the search ends, after the measurements that are under way, which are kept.
+        Called in this thread after each measurement with a `State`, which has `history`, `value`
+        and `recommend()`. If it returns True the search ends, after the measurements under way,
+        which are kept.
     seed : int, SeedSequence or Generator, optional
-        The source of the agent's randomness.
+        Source of the agent's randomness; by default a fresh one.
     progress : bool, optional
-        Whether to show a progress bar, by default on a terminal only.
+        Whether to show a progress bar; by default only on a terminal.
 
     Returns
     -------
     Best
-        With `.point`, `.value`, `.interval`, `.history` and `.plot()`. Ctrl-C ends the search early
-        and returns what is known, without waiting for measurements under way; while the best point
-        is chosen, it ends with a `MeasurementError`.
+        With `.point`, `.value` and `.history`. Ctrl-C stops the search early and returns the result
+        so far, without waiting for measurements under way. During the choice of the best point, it
+        raises a `MeasurementError`.
 
     Raises
     ------
     MeasurementError
-        If `measure` raises, or returns anything but a finite number, unless such points are avoided; if all of them
-        fail; if the executor breaks, or loses three workers with one measurement; if `callback` raises. Measurements
-        under way are waited for. It has the `point`, and the `history` of all that was measured.
+        If `measure` raises, or returns anything but a finite number, unless such points are
+        avoided; if all of them fail; if the executor breaks, or loses three workers with one
+        measurement; if `callback` raises. Measurements under way are finished first. The error has
+        the `point`, and the `history` of all measurements.
 
     Examples
     --------
@@ -297,9 +307,81 @@ def minimize(
     seed: Seed = None,
     progress: bool | None = None,
 ) -> Best:
-    """Find a point where a noisy function is smallest on average; as `maximize`, for a loss.
+    """Find a point where the mean of a noisy function is smallest.
 
-    `budget` measurements are made here too, besides those of `history`.
+    Parameters
+    ----------
+    measure : callable
+        Takes a point (dim,) and returns one noisy value, of any range.
+    space : Space
+        Where to search.
+    group : Group, optional
+        The symmetry: a group under which the mean of the function is invariant; `check_symmetry`
+        tests that. By default there is none.
+    budget : int
+        Number of measurements that this call makes, besides those of `history`; at least 1.
+    lipschitz : float, optional
+        The Lipschitz constant of the mean, a positive number. By default `OrbitGP` and `OrbitTree`
+        learn it; other agents assume that the mean can cross its range over half the diameter of
+        the space. Without it, all agents divide coordinates by the width of the space (those that
+        the group mixes share one width), so that units may differ, such as metres and degrees.
+    agent : callable, optional
+        The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=): a
+        class of `ob.agents`, or a `functools.partial` of one, which may have its own horizon, seed,
+        group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
+        12,000 measurements, history included, and `OrbitTree` from there on, since its choices take
+        microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no
+        kernel.
+    history : History, optional
+        Earlier measurements, as another call returned them or an error carried them. They do not
+        count against `budget`.
+    feasible : callable, optional
+        The constraint on points measured and recommended. It takes (m, dim) points and returns (m,)
+        bools, or margins that are feasible if >= 0, such as a distance minus its lower limit;
+        margins help with narrow feasible sets. It must be known, cheap, and invariant under the
+        group. Points of `history` may violate it. For `OrbitGP`, `OrbitTree` and agents of your own
+        that take it.
+    symmetry : {"exact", "approximate"}, default "exact"
+        Whether the symmetry is exact. If it is approximate, its violation is estimated from the
+        measurements, and `OrbitGP` recommends the best image, not only the best orbit, and its
+        `feasible` need not be invariant. For `OrbitGP`, `OrbitTree` and agents of your own that
+        take it.
+    failures : {"raise", "avoid"}, default "raise"
+        What to do if `measure` raises or returns no finite number: stop with a `MeasurementError`,
+        or continue. Then the point is in `history.failed`, and its neighbourhood in the orbit
+        metric is avoided; the more successful measurements are nearby, the less. Failed
+        measurements count against `budget`.
+    executor : concurrent.futures.Executor, optional
+        Runs the measurements: threads, processes, or Dask's `client.get_executor()`. By default,
+        points are measured in this thread.
+    workers : int, optional
+        Number of concurrent measurements; by default the executor's number of workers, or 1 if that
+        is unknown. More than one without an executor run in threads. A slow measurement delays no
+        other. With more than one worker the order of results depends on their times, so that only
+        one worker is reproducible.
+    callback : callable, optional
+        Called in this thread after each measurement with a `State`, which has `history`, `value`
+        and `recommend()`. If it returns True the search ends, after the measurements under way,
+        which are kept.
+    seed : int, SeedSequence or Generator, optional
+        Source of the agent's randomness; by default a fresh one.
+    progress : bool, optional
+        Whether to show a progress bar; by default only on a terminal.
+
+    Returns
+    -------
+    Best
+        With `.point`, `.value` and `.history`. Ctrl-C stops the search early and returns the result
+        so far, without waiting for measurements under way. During the choice of the best point, it
+        raises a `MeasurementError`.
+
+    Raises
+    ------
+    MeasurementError
+        If `measure` raises, or returns anything but a finite number, unless such points are
+        avoided; if all of them fail; if the executor breaks, or loses three workers with one
+        measurement; if `callback` raises. Measurements under way are finished first. The error has
+        the `point`, and the `history` of all measurements.
 
     Examples
     --------
@@ -399,7 +481,7 @@ def _search(
     callback: Callback | None,
     advance: Callable[[float], None],
 ) -> None:
-    """Choose, measure and learn until the budget is spent or the callback says so."""
+    """Choose, measure and learn until the budget is spent or the callback stops it."""
     begun = 0
     last: Failed | None = None
     while True:
@@ -438,7 +520,7 @@ def _search(
 
 
 def _kept(driver: Driver, results: list[Result], is_avoiding: bool) -> list[Failed]:
-    """Learn results; return those that are not learnt but end the search."""
+    """Learn results; return the failures that end the search instead."""
     ends = [result for result in results if isinstance(result, Failed) and (result.is_final or not is_avoiding)]
     for result in results:
         if not isinstance(result, Failed):
@@ -451,7 +533,7 @@ def _kept(driver: Driver, results: list[Result], is_avoiding: bool) -> list[Fail
 def _stop(
     driver: Driver, bench: Bench, is_avoiding: bool, what: str, point: Array | None, error: BaseException
 ) -> NoReturn:
-    """End with an error that carries all that was measured, what is under way included."""
+    """Raise an error that carries all measurements, those under way included."""
     others = _kept(driver, bench.finish(), is_avoiding)
     history = driver.history()
     failure = MeasurementError(

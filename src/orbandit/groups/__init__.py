@@ -1,4 +1,7 @@
-"""What leaves f alone: groups of isometries with their folds, orbit metrics and domains, one family per file."""
+"""Symmetry groups.
+
+Isometries with folds, orbit metrics and fundamental domains, one family per file.
+"""
 
 from orbandit.groups.base import Group
 from orbandit.groups.blocks import BlockPermutation, SignedBlockPermutation

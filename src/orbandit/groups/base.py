@@ -44,7 +44,7 @@ MAX_ELEMENTS = 100_000
 """Most group elements, or points of an orbit, that are listed unless the caller allows more."""
 
 MAX_LISTED = 2**24
-"""Most numbers of the matrices that a group lists on its own account, and of its generators in an agent."""
+"""Most entries of the matrices that a group lists by itself, and of its generators in an agent."""
 
 ALIGNED_AT_ONCE = 2**22
 """About how many numbers the matrices have that align some points at a time."""
@@ -53,19 +53,14 @@ ALIGNED_AT_ONCE = 2**22
 class Group(Recipe, ABC):
     """A group of isometries of R^dim that fix a centre.
 
-    The private hooks act about the origin; a new group has those that are abstract. What other packages ask besides
-    (`fold_normals`, `fold_support`, `structure`, `unit_coordinates`) has defaults.
+    The private hooks act about the origin; a new group implements the abstract ones. Other packages
+    also use `fold_normals`, `fold_support`, `structure` and `unit_coordinates`, which have
+    defaults.
 
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> group = ob.groups.Dihedral(4)
-    >>> group.order, group.dim, group.preserves(ob.spaces.Ball(2))
-    (8, 2, True)
-    >>> group.fold([-0.9, 0.2]).round(12), round(float(group.distance([-0.9, 0.2], [0.2, 0.9])), 12)
-    (array([0.9, 0.2]), 0.0)
-    >>> len(group.orbit([0.9, 0.2])), len(group.orbit([0.5, 0.5]))
-    (8, 4)
+    Parameters
+    ----------
+    center : (dim,) array
+        The fixed point about which the group acts.
     """
 
     _center: Array
@@ -109,32 +104,39 @@ class Group(Recipe, ABC):
 
     @property
     def max_generators(self) -> int:
-        """Most generators there can be: agents refuse a group by their number before any of them is made."""
+        """Most generators there can be; agents check it before any of them is made."""
         return self.dim
 
     @property
     def fold_normals(self) -> Array:
-        """Unit inward normals (h, dim) of a cone about the centre that every fold lies in, for nets and trees of cells.
+        """Unit inward normals (h, dim) of a cone about the centre that contains every fold.
 
-        Those of the domain; a group without one says what cone it is, perhaps all of space.
+        Nets and trees of cells use it. It is the domain; a group without one has some cone, perhaps
+        all of space.
         """
         return self._normals
 
     @property
     def fold_support(self) -> npt.NDArray[np.bool_]:
-        """Which coordinates of a fold, seen from the centre, may differ from 0: nets and trees leave out the rest."""
+        """Which coordinates of fold - center may differ from 0.
+
+        Nets and trees leave out the rest.
+        """
         return np.ones(self.dim, dtype=bool)
 
     @property
     def structure(self) -> Structure:
-        """What orbits are made of, for the kernels of `OrbitGP`; by default all elements are listed for them."""
+        """The structure of orbits, for the kernels of `OrbitGP`.
+
+        By default all elements are listed.
+        """
         return Listed()
 
     @property
     def unit_coordinates(self) -> list[npt.NDArray[np.intp]]:
-        """The coordinates of each unit that the group moves as a whole, for searches that move one unit at a time.
+        """The coordinates of each unit that the group moves as a whole.
 
-        By default each coordinate is one.
+        Searches move one unit at a time. By default each coordinate is a unit.
 
         Examples
         --------
@@ -185,9 +187,9 @@ class Group(Recipe, ABC):
         elements : (k, dim, dim) or (dim, dim) array
             Orthogonal matrices, as `elements`, `random` and `generators` give them.
         points : (m, dim) or (dim,) array
+            The points.
         paired : bool
-            Whether the first element moves the first point only, the second the second, and so on; there must be as
-            many of both.
+            Whether the i-th element moves the i-th point only; there must be as many of both.
 
         Returns
         -------
@@ -246,7 +248,7 @@ class Group(Recipe, ABC):
         return self._orbit(offset, tolerance, limit) + self._center
 
     def stabilizer(self, point: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> Array:
-        """Return the elements that fix a point (to within 1e-9, of its size if above 1), as (k, dim, dim) matrices."""
+        """Return the stabiliser of a point, (k, dim, dim), to within 1e-9 max(1, its size)."""
         offset = as_point(point, self.dim) - self._center
         tolerance = SAME_POINT * max(1.0, float(np.abs(offset).max()))
         return self._stabilizer(offset, tolerance, as_count(limit, "limit"))
@@ -389,7 +391,7 @@ class Group(Recipe, ABC):
         return Domain(normals, self._center)
 
     def preserves(self, space: Space) -> bool:
-        """Tell whether every element maps the space onto itself (to within 1e-9 of its size).
+        """Return whether every element maps the space onto itself (to within 1e-9 of its size).
 
         Examples
         --------
@@ -413,7 +415,10 @@ class Group(Recipe, ABC):
         return preserved(space.in_units(units), self.generators, self._center / units)
 
     def _fold_about_center(self, slack: float, points: Array) -> tuple[Array, Flags]:
-        """Fold about the centre; unless the quotient is Euclidean, any point may need a second look."""
+        """Fold about the centre.
+
+        Unless the quotient is Euclidean, any point may need a second fold.
+        """
         folded = self._fold(points - self._center, slack) + self._center
         return folded, np.full(len(points), not self.is_reflection)
 
@@ -453,9 +458,9 @@ class Group(Recipe, ABC):
         return dirichlet_normals(point, self.elements() @ point)
 
     def _on_copies(self, copies: int) -> tuple[int, "Group"]:
-        """Return how many blocks of coordinates this group moves, and the group that moves them with all their copies.
+        """Return how many blocks this group moves, and the group that moves all their copies.
 
-        `Diagonal` acts by it. By default the group moves one block, its point, by elements that are listed.
+        `Diagonal` uses it. By default the group moves one block, its point, by listed elements.
         """
         from orbandit.groups.diagonal import Copies  # which is a group itself
 
@@ -482,7 +487,7 @@ class Group(Recipe, ABC):
 
 
 def check_fit(space: object, group: object) -> None:
-    """Refuse what is no space or no group, and a group that does not preserve the space; None is no symmetry."""
+    """Refuse anything but a space and a group that preserves it; None is no symmetry."""
     if not isinstance(space, Space) or not isinstance(group, Group | None):
         field, value = ("group", group) if isinstance(space, Space) else ("space", space)
         text = f"`space` and `group` must be of ob.spaces and ob.groups, but got {shown(space)}, {shown(group)}."
@@ -496,7 +501,7 @@ def check_fit(space: object, group: object) -> None:
 
 
 def listed(group: Group) -> Array:
-    """Return all elements of a group that is a part of another, if they are few and have at most MAX_LISTED numbers."""
+    """Return all elements of a part of another group, if they have at most MAX_LISTED entries."""
     return group.elements(min(MAX_ELEMENTS, max(1, MAX_LISTED // group.dim**2)))
 
 

@@ -1,26 +1,29 @@
-"""The test whether a noisy measurement really has the symmetry that its user claims, pair by pair.
+"""A sequential test of a noisy function for invariance, from pairs of measurements.
 
-Points x are drawn uniformly from the space. Elements g are the generators in turn and, in groups of more than two
-elements, every other time a random element. These see all: if f is off under some generator, with root mean square a of
-f(g x) - f(x), then its distance to its mean over orbits is a / 2 or more, and the root mean square for
-uniform g is a / sqrt(2) or more. Each pair (x, g x) is measured in random order, so that a drift does no harm, and
-`evidence` bets on the sign of the difference.
+Points x are drawn uniformly from the space. Elements g are the generators in turn and, in groups of
+more than two elements, every other time a random element. Random elements detect any violation: if
+f is not invariant under some generator, with root mean square a of f(g x) - f(x), then its distance
+to its mean over orbits is a / 2 or more, and the root mean square for uniform g is a / sqrt(2) or
+more. Each pair (x, g x) is measured in random order, so that a drift does no harm, and `evidence`
+bets on the sign of the difference.
 
-- **A violation is clear** when the evidence of all pairs together has reached 1 / level. If the symmetry holds that has
-  probability at most `level`, at whatever time one looks. Then a generator is named if its own pairs have evidence
-  k / level, where k counts the generators, and random elements as one more. The whole first, then each part with
-  Bonferroni's correction: the probability of naming any generator that holds is at most `level`, too. If none is named
-  at once, the generators alone are measured, for at most as many evaluations again, or 48 and 8 for each generator.
-  If none is named then, the part with most evidence stands for the whole.
-- **Invariance is clear**, within the tolerance, when so many pairs, with the noise seen, would have refuted nine times
-  in ten an asymmetry of `tolerance` times the difference of unrelated points (sqrt(2) standard deviations of f over the
-  space, less its standard error); when the asymmetry estimated is below that, too; when the evidence stands below
-  level^(-1/2); and when 16 points were compared, one of which meets a violation on 13 % of the space nine times in ten.
-- **Otherwise** the budget ends the test, and the report says what would have been found.
+- **A violation is clear** when the evidence of all pairs together has reached 1 / level. If the
+  symmetry holds that has probability at most `level`, at any stopping time. Then a generator is
+  named if its own pairs have evidence k / level, where k counts the generators, and random elements
+  as one more. The whole group is tested first, then each part with Bonferroni's correction: the
+  probability of naming any generator that holds is at most `level`, too. If none is named at once,
+  the generators alone are measured, for at most as many evaluations again, or 48 and 8 for each
+  generator. If none is named then, the part with most evidence is reported.
+- **Invariance is clear**, within the tolerance, when the test had a power of 0.9 against an
+  asymmetry of `tolerance` times the difference of unrelated points (sqrt(2) standard deviations of
+  f over the space, less its standard error); when the estimated asymmetry is below that, too; when
+  the evidence is below level^(-1/2); and when 16 points were compared: with probability 0.9 one of
+  them meets a violation on 13 % of the space.
+- **Otherwise** the budget ends the test, and the report says what would have been detected.
 
-Next is a comparison whose mean difference exceeds 1.5 standard errors, the largest first. If there is none, every
-comparison has its turn, twice if there is noise, and up to four times while noise hides an asymmetry of the tolerated
-size. Then comes a new point.
+The next comparison is one whose mean difference exceeds 1.5 standard errors, the largest first. If
+there is none, every comparison is measured in turn, twice if there is noise, and up to four times
+while noise hides an asymmetry of the tolerated size. Then comes a new point.
 """
 
 import math
@@ -48,22 +51,23 @@ from orbandit.history import History
 from orbandit.spaces import Space
 
 MAX_BUDGET = 1_000_000
-"""Most evaluations that may be asked for; there is room for all from the start."""
+"""Most evaluations; memory for all is allocated at the start."""
 
 MIN_POINTS = 16
 """Points that must be compared before invariance is clear."""
 
 MAX_REPEATS = 4
-"""Pairs at a point that is not promising: a search that begins with the history wants other points."""
+"""Pairs at a point without a notable difference: a search from the history needs other points."""
 
 PROMISING = 1.5
-"""Standard errors from which on a mean difference is measured again."""
+"""Standard errors from which a mean difference is measured again."""
 
 FIRST_PASS = 4
-"""So many generators are all compared before the first random element; with more, they alternate from the start."""
+"""Up to so many generators are compared before the first random element; more alternate with it."""
 
 NAMING = 48
-"""Evaluations, and 8 for each generator, at most, to name the failing one after the whole group was refuted."""
+"""Evaluations, plus 8 per generator, at most, to name the failing one after the group was
+rejected."""
 
 
 @final
@@ -78,13 +82,13 @@ class GeneratorCheck:
     description : str
         What it does, in words.
     asymmetry : float
-        Estimate of the root mean square of f(x) - f(g x) over the space, the noise taken out.
+        Estimate of the root mean square of f(x) - f(g x) over the space, without the noise.
     p_value : float
         Bound on the probability that any generator has as much evidence against it if the symmetry holds.
     point : (dim,) array or None
         The point whose measurements differ most from those of its image; None if there is none.
     holds : bool
-        False if the symmetry is refuted at the level of the whole report.
+        False if the symmetry is rejected at the level of the whole report.
     points : int
         Number of points compared with their images.
 
@@ -129,12 +133,14 @@ class SymmetryReport:
     clear : bool
         Whether the answer is clear; otherwise the budget, or Ctrl-C, ended the test first.
     resolution : float
-        An asymmetry of this root mean square over points and elements would have been found nine times in ten.
-        Smaller ones may hide in the noise, and those on a small part of the space between the points.
+        The test had a power of 0.9 against an asymmetry of this root mean square over points and
+        elements. Smaller ones may hide in the noise, and those on a small part of the space between
+        the points.
     variation : float
-        Estimate of the root mean square of f(x) - f(z) for unrelated points x and z, to judge an asymmetry by.
+        Estimate of the root mean square of f(x) - f(z) for unrelated points x and z, the scale of
+        an asymmetry.
     history : History
-        All measurements, in their order; `maximize` and `minimize` can begin with it.
+        All measurements, in their order; `maximize` and `minimize` can start from it.
     interrupted : bool
         Whether Ctrl-C ended the test.
 
@@ -186,7 +192,7 @@ class SymmetryReport:
         return "\n".join([head, *map(str, parts)])
 
     def _findable(self) -> str:
-        """Say what would have been found."""
+        """Say what would have been detected."""
         points = sum(check.points for check in self.checks) + (self.elements.points if self.elements else 0)
         if not self.checks:
             return "nothing to compare"
@@ -210,30 +216,35 @@ def check_symmetry(
     level: float = 0.01,
     rng: RandomLike = 0,
 ) -> SymmetryReport:
-    """Test a noisy function for the invariance claimed for it, and stop as soon as the answer is clear.
+    """Test whether a noisy function is invariant under a group, and stop once that is clear.
 
     Parameters
     ----------
     measure : callable
         Takes a point (dim,) and returns a number, with or without noise.
-    space, group
-        Where and how the symmetry is claimed; the group must preserve the space.
+    space : Space
+        Where the function is defined.
+    group : Group
+        The symmetry to test; it must map the space onto itself.
     budget : int
-        Number of measurements at most, up to 1,000,000. Without noise a wrong group takes some 10 to 60 of them and a
-        right one 36; the default is enough for noise up to a third of the standard deviation of f over the space.
+        Most measurements, up to 1,000,000. Without noise a wrong group takes some 10 to 60 of them
+        and a right one 36; the default suffices for noise up to a third of the standard deviation
+        of f over the space.
     tolerance : float
-        Invariance is clear once an asymmetry of this share of the difference between unrelated points is excluded: its
-        square is the share of the variance of f over the space that may then still not be invariant.
+        Invariance is clear once an asymmetry of this fraction of the difference between unrelated
+        points is excluded: its square is the fraction of the variance of f over the space that may
+        still not be invariant.
     level : float
-        Probability that a true symmetry is refuted, over all generators together and at any stopping time; below 1.
+        Probability in (0, 1) that a true symmetry is rejected, over all generators together and at
+        any stopping time.
     rng : int, SeedSequence or Generator
-        Draws points, elements and the order within pairs.
+        Source of randomness: draws points, elements and the order within pairs.
 
     Returns
     -------
     SymmetryReport
-        With `failed`, `clear`, and the `history` that a search can begin with. Ctrl-C ends the test early and
-        returns what is known.
+        With `failed`, `clear`, and the `history` that a search can start from. Ctrl-C stops the
+        test early and returns the report so far.
 
     Raises
     ------
@@ -252,7 +263,7 @@ def check_symmetry(
     >>> bool(report), report.failed[0].description, report.evaluations < 200
     (False, 'swaps coordinates 1 and 2', True)
 
-    Whatever the answer, nothing that was measured is lost:
+    Whatever the answer, no measurement is lost:
 
     >>> two_alike = ob.groups.Product(ob.groups.Symmetric(2), ob.groups.Trivial(1))
     >>> best = ob.maximize(yields, cube, two_alike, budget=20, history=report.history, seed=0)
@@ -376,7 +387,7 @@ class _Test:
         """Return the comparison to measure next, perhaps a new one."""
         evidence, size = self._evidence, len(self._evidence)
         count = evidence.count[:size]
-        # Once the group is refuted, only a generator is left to be named.
+        # Once the group is rejected, only a generator is left to be named.
         eligible = (evidence.member[:size] < self._generators) | (self._refuted is None)
         scores = np.abs(evidence.mean[:size]) * np.sqrt(count) * eligible
         known = not evidence.noisy or evidence.freedom >= 3
@@ -451,7 +462,7 @@ class _Test:
             element = np.eye(self._group.dim) if worst is None else self._compared[worst][2]
         else:
             element = self._group.generators[member]
-        # If the whole is refuted and no part by itself, the part with most evidence stands for it.
+        # If the group is rejected but no part by itself, the part with most evidence is reported.
         suspect = min(range(self._members), key=evidence.p_value)
         deputy = member == suspect and not any(map(self._named, range(self._members)))
         whole, part = evidence.p_value(), self._members * evidence.p_value(member)

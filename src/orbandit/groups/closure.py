@@ -1,8 +1,8 @@
 """From generators to everything they generate: matrices, permutations, orbits.
 
-A set grows by products with the generators until nothing new appears. Distinct items are told apart by
-their keys, points compared through a k-d tree: the image of one generic point for a matrix, the index
-vector for a permutation, the point itself for an orbit.
+A set grows by products with the generators until nothing new appears. Items are compared by keys in
+a k-d tree: the image of one generic point for a matrix, the index vector for a permutation, the
+point itself for an orbit.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ SAME_ELEMENT = 1e-6
 """Products of given generators nearer than this are the same element: their errors add up along words."""
 
 MAX_PAIRED_GENERATORS = 12
-"""Products of two are looked at only if there are at most so many generators."""
+"""Products of two generators are tried only if there are at most so many generators."""
 
 MIN_LOG_ORDER = 4
-"""A product of two generators brings its powers along only if they are more than 2^MIN_LOG_ORDER."""
+"""Powers of a product of two generators are steps only if there are more than 2^MIN_LOG_ORDER."""
 
 PRODUCTS_AT_ONCE = 1_000_000
 """About how many numbers are multiplied by all generators at a time."""
@@ -105,7 +105,10 @@ def close_matrices(generators: Array, limit: int) -> Array:
 
 
 def _proper(generators: Array, limit: int) -> Array:
-    """Drop copies and the identity; refuse a generator that is too near to it for its powers to be told apart."""
+    """Drop duplicates and the identity.
+
+    Refuse a generator too close to it to distinguish its powers.
+    """
     d = generators.shape[1]
     moves = np.abs(generators - np.eye(d)).max(axis=(1, 2), initial=0.0)
     tiny = (moves > 1e-7) & (moves < 10 * SAME_ELEMENT)

@@ -51,14 +51,14 @@ class Domain:
         return self._center
 
     def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> npt.NDArray[np.bool_] | np.bool_:
-        """Tell which points lie in the domain or within `tol` of each face."""
+        """Return which points lie in the domain or within `tol` of each face."""
         batch, single = as_points(points, len(self._center))
         heights: Array = (batch - self._center) @ self._normals.T
         inside: npt.NDArray[np.bool_] = np.all(heights >= -as_tolerance(tol), axis=1)
         return inside[0] if single else inside
 
     def excludes(self, low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[np.bool_] | np.bool_:
-        """Tell which boxes [low, high] lie outside one face as a whole, and so hold no representative.
+        """Return which boxes [low, high] lie outside one face, and so hold no representative.
 
         True is a proof; False is not: a box may miss the domain without any single face showing it.
         """
@@ -121,7 +121,10 @@ def irredundant(normals: Array, inside: Array) -> Array:
 
 
 def _combined(rows: Array, targets: Array) -> npt.NDArray[np.bool_]:
-    """Tell which targets are seen at once, by least squares, to be non-negative combinations of rows; others may be."""
+    """Return which targets least squares shows to be non-negative combinations of rows.
+
+    Others may be.
+    """
     weights = np.maximum(targets @ np.linalg.pinv(rows), 0.0)
     seen: npt.NDArray[np.bool_] = np.linalg.norm(weights @ rows - targets, axis=1) <= REDUNDANT
     return seen

@@ -9,10 +9,11 @@ the space. Noise that is skewed, and differently at x and at g x, is itself a vi
 
     S = product over pairs of (1 + b sign D)
 
-is a test martingale if b depends on |D| and on the past only. By Ville's inequality it ever reaches 1 / level with
-probability at most `level`: one may look after every pair, choose the next point by what was seen, and stop at will.
-The mean of D over the space may be 0 although f is not invariant, so that a bet follows the earlier differences at
-the same x: it has the odds of the two signs if f(g x) - f(x) is N(0, t^2) over x and the noise of D is N(0, v),
+is a test martingale if b depends on |D| and on the past only. By Ville's inequality it ever reaches
+1 / level with probability at most `level`: the test may be read after every pair, the next point
+may depend on the data, and one may stop at any time. The mean of D over the space may be 0 although
+f is not invariant, so that a bet follows the earlier differences at the same x: it has the odds of
+the two signs if f(g x) - f(x) is N(0, t^2) over x and the noise of D is N(0, v),
 
     b sign D = c tanh(m D / (v + w)),     m and w the posterior mean and variance of f(g x) - f(x) at this x,
 
@@ -44,18 +45,22 @@ RELATIVE_ROUNDING = 1e-9
 """Differences below this fraction of the spread of the measurements, or a 1000th of it of their size, are rounding."""
 
 LARGEST_VALUE = 1e75
-"""Values beyond, in units of the first one, are cut off there, so that products of two squares are finite."""
+"""Values beyond this, in units of the first one, are clipped, so that products of two squares are
+finite."""
 
 LEAST_ASYMMETRY = 0.125
-"""The mean square of the asymmetry is taken to be at least this share of the variance of D, or bets would end."""
+"""Least mean square of the asymmetry, as a fraction of the variance of D; else bets would end."""
 
 POOLED_FREEDOM = 4.0
-"""So many degrees of freedom of the noise of all points are added to those at one point."""
+"""Degrees of freedom of the pooled noise of all points that are added to those at one point."""
 
 
 @final
 class Evidence:
-    """What the pairs measured so far say, for each of a few members: sets of elements judged apart."""
+    """The evidence of the pairs so far, for each of a few members.
+
+    Sets of elements tested apart.
+    """
 
     def __init__(self, members: int, capacity: int) -> None:
         self.member = np.zeros(capacity, dtype=np.int64)  # of each comparison

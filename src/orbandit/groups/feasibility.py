@@ -1,4 +1,4 @@
-"""Is a rule on points invariant under a group? Answered on samples."""
+"""Test on samples whether a constraint is invariant under a group."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from orbandit.spaces.feasible_set import FeasibleSet
 POINTS, RANDOM_ELEMENTS = 256, 16
 """Points that are moved, half of them feasible, and random elements that move them besides the generators."""
 ROUNDING = 1e-6
-"""Margins of images may differ by this part of the largest one."""
+"""Margins of images may differ by this fraction of the largest one."""
 
 
 def check_invariant(region: FeasibleSet, group: Group) -> None:
-    """Refuse a rule that changes under the group, as samples show: generators and random elements move points.
+    """Refuse a constraint that samples show not to be invariant under the group.
 
     Examples
     --------

@@ -45,11 +45,11 @@ class Joint(Group):
 
     Notes
     -----
-    The domain combines the parts' faces in one of two ways. If a leaves a point p alone that b's elements
-    move, b's Dirichlet faces about p come first and a's next: the centroid of the turbines in the dihedral
-    chamber, then first coordinates sorted. If b maps a's domain to itself, a folds first and b next. Failing
-    both, the domain comes from all elements, if there are at most 100,000; a larger group has no known
-    domain, and folds to the lexicographically largest a.fold(h x).
+    The domain combines the parts' faces in one of two ways. If a fixes a point p that b's elements
+    move, b's Dirichlet faces about p come first and a's next: the centroid of the turbines in the
+    dihedral chamber, then first coordinates sorted. If b maps a's domain to itself, a folds first
+    and b next. Failing both, the domain comes from all elements, if there are at most 100,000; a
+    larger group has no known domain, and folds to the lexicographically largest a.fold(h x).
 
     Examples
     --------
@@ -179,7 +179,7 @@ class Joint(Group):
 
     @cached_property
     def _anchor(self) -> Array | None:
-        """A point of unit length that a leaves alone and every coset but the first moves, if there is one."""
+        """A unit vector that a fixes and every coset but the first moves, if there is one."""
         moves = self._a.generators - np.eye(self.dim)
         square = np.einsum("kij,kil->jl", moves, moves)
         values, vectors = np.linalg.eigh(square)

@@ -1,4 +1,4 @@
-"""Does a group map a space onto itself? Answered from the generators and the space's constraints.
+"""Test whether a group maps a space onto itself, from the generators and the space's constraints.
 
 An isometry maps a compact set X onto itself as soon as it maps it into itself. X is cut out by half-spaces
 { <n, x> <= b } and by balls on some of the coordinates. A half-space holds the image of X if
@@ -21,7 +21,7 @@ RELATIVE_SLACK = 1e-9
 
 
 def preserved(space: Space, generators: Array, center: Array) -> bool:
-    """Tell whether every generator, acting about `center`, maps the space onto itself."""
+    """Return whether every generator, acting about `center`, maps the space onto itself."""
     low, high = space.bounds
     slack = RELATIVE_SLACK * max(space.diameter, float(np.abs([low, high, center]).max()))
     normals, offsets = space.halfspaces()
@@ -38,7 +38,10 @@ def preserved(space: Space, generators: Array, center: Array) -> bool:
 
 
 def _with_powers(generators: Array) -> Iterator[Array]:
-    """Yield each generator, and powers g^2, g^4, ... of those that hardly move, until they do."""
+    """Yield each generator, and powers g^2, g^4, ...
+
+    Of those near the identity, until they are not.
+    """
     eye = np.eye(generators.shape[-1])
     for g in generators:
         yield g
@@ -56,7 +59,7 @@ def _carries(
     target: tuple[slice, Array, float],
     slack: float,
 ) -> bool:
-    """Tell whether the target ball is the image of the source ball."""
+    """Return whether the target ball is the image of the source ball."""
     (own, center, radius), (other, other_center, other_radius) = source, target
     block = g[other, own]
     return (

@@ -157,7 +157,7 @@ class Product(Group):
         return rows
 
     def _embed(self, matrices: Array, own: slice) -> Array:
-        """Let a part's matrices act on the whole, leaving the other coordinates alone."""
+        """Let a part's matrices act on the whole; they fix the other coordinates."""
         check_room("the matrices of the product", len(matrices), self.dim, self.dim)
         whole = np.broadcast_to(np.eye(self.dim), (len(matrices), self.dim, self.dim)).copy()
         whole[:, own, own] = matrices

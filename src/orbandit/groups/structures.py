@@ -1,8 +1,8 @@
-"""What is known of an orbit space besides its folds and distances, for what is built part by part: kernels.
+"""The structure of an orbit space, from which kernels are built.
 
-A group answers with one of these as its `structure`. `Listed` always holds, and costs a pass over all elements; the
-others say of a larger group what its orbits are made of. Reflection groups need none: their orbit space is that of
-their folds.
+A group has one of these as its `structure`. `Listed` always holds, and costs a pass over all
+elements; the others describe the orbits of larger groups. Reflection groups need none: their orbit
+space is that of their folds.
 """
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias

@@ -14,7 +14,7 @@ from orbandit.groups.reflection import ReflectionGroup
 
 @final
 class Symmetric(ReflectionGroup):
-    """The permutations of `dim` coordinates: a measurement does not care which is which.
+    """The permutations of `dim` coordinates: the units are exchangeable.
 
     The domain is x_0 <= x_1 <= ...; no element is ever listed.
 

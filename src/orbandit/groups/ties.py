@@ -17,15 +17,18 @@ TIE = 1e-14
 
 
 def tolerances(points: Array, slack: float) -> Array:
-    """Return within what each point's coordinates count as equal, as a column; the same for all its images."""
+    """Return the tolerance within which coordinates are equal, as a column.
+
+    Equal for all images.
+    """
     return TIE * norms(points)[:, None] + slack
 
 
 def settled(points: Array, once: Callable[[Array], tuple[Array, Flags]]) -> Array:
-    """Return folds that folding again leaves alone.
+    """Return folds that are fixed points of folding.
 
-    `once` folds, and flags the points near walls. There rounding may let other images tie the next time, but each
-    change leads to an image that is lexicographically larger, so that there is an end to it.
+    `once` folds, and flags the points near walls. There rounding may let other images tie the next
+    time, but each change leads to a lexicographically larger image, so that the iteration ends.
     """
     folded, delicate = once(points)
     rows = np.flatnonzero(delicate)

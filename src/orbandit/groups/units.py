@@ -2,12 +2,11 @@
 
     u_i = x_i / s_i,     s_i = the largest width of the space over the class of coordinate i
 
-Coordinates are of one class if the group mixes them, or if the space gives them one unit, as a ball does. A diagonal
-matrix D with one entry for each class commutes with every element g, since (D_ii - D_jj) g_ij = 0 for all i and j. So
-the group acts on u by the same matrices, about the centre divided by s, and what it leaves alone stays the same.
-
-Widths are multiplied by what a user stretches a class of coordinates by: u does not change then, to the last bit if
-that is a power of two.
+Coordinates are of one class if the group mixes them, or if the space gives them one unit, as a ball
+does. A diagonal matrix D with one entry for each class commutes with every element g, since (D_ii -
+D_jj) g_ij = 0 for all i and j. So the group acts on u by the same matrices, about the centre
+divided by s, and invariant functions stay invariant. If a user scales a class of coordinates, u
+does not change, to the last bit if the factor is a power of two.
 """
 
 from typing import TYPE_CHECKING, Self, final
@@ -32,9 +31,9 @@ class Units:
     Parameters
     ----------
     space : Space
-        In the user's units.
+        The space in the user's units.
     group : Group, optional
-        The symmetry, which must preserve the space.
+        The symmetry, which must map the space onto itself.
 
     Attributes
     ----------

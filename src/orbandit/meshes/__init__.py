@@ -1,4 +1,4 @@
-"""Finite pictures of X and of X/G: nets, the graph a group induces, the tree of coverings."""
+"""Discretisations of X and of X/G: nets, the orbit graph, the covering tree."""
 
 from orbandit.meshes.graph import OrbitGraph
 from orbandit.meshes.mesh import Mesh

@@ -1,4 +1,4 @@
-"""CellTree: a binary tree of boxes over the orbits of a space, grown where it is wanted.
+"""CellTree: a binary tree of boxes over the orbits of a space, grown on demand.
 
 The root is a box about all folds. Cells are cut in half across their longest side, and halves that hold no
 representative are never made: those that miss the space, and those outside one face of the cone of folds (or only
@@ -6,10 +6,10 @@ touching it: what they hold there, another cell holds too). This is the orbital 
 All cells of one depth are congruent. The point of a cell is its centre, moved to the nearest point of the space: every
 point of the space in the cell is within half a diagonal of it.
 
-Where a rule says what is feasible, the point of a cell is its centre if that is feasible, else that of the cell which
-it is a half of, if it lies here, else one that is sought: the nearest to the centre of some random points of the cell,
-brought to what is feasible, and of some feasible points of the whole space. Halves in which none is found are not made
-either.
+With a constraint, the point of a cell is its centre if that is feasible; else that of its parent,
+if it lies in the cell; else the nearest to the centre among some random points of the cell,
+repaired, and some feasible points of the whole space. Halves in which no feasible point is found
+are not made either.
 """
 
 from typing import final
@@ -30,7 +30,8 @@ DEEPEST = 62
 """Cells are never cut more often than this."""
 
 SOUGHT, SEEN = 64, 512
-"""Random points of a cell among which a feasible one is sought, and feasible points of the whole space."""
+"""Random points of a cell that are tried for a feasible one, and feasible points of the whole
+space."""
 
 Nodes = npt.NDArray[np.int64]
 
@@ -42,20 +43,21 @@ class CellTree:
     Parameters
     ----------
     space : Space
-        What the root holds.
+        The space, which the root covers.
     group : Group, optional
-        The symmetry, which must preserve the space.
+        The symmetry, which must map the space onto itself.
     feasible : FeasibleSet, optional
-        What is feasible of the space; by default all of it.
+        The feasible part of the space; by default all of it.
 
     Attributes
     ----------
     parents, depths : (M,) arrays of int
-        Of each cell; the root has parent NONE.
+        Parent and depth of each cell; the root has parent NONE.
     children : (M, 2) array of int
         The lower and the upper half; NONE or UNKNOWN where there is no cell.
     codes : (M,) array of uint64
-        The way down from the root: a leading 1, and one bit for each cut. Equal ways have equal codes in every tree.
+        The path from the root: a leading 1, and one bit for each cut. Equal paths have equal codes
+        in every tree.
     """
 
     def __init__(self, space: Space, group: Group | None, feasible: FeasibleSet | None = None) -> None:
@@ -89,12 +91,12 @@ class CellTree:
 
     @property
     def parents(self) -> Nodes:
-        """The cell that each is a half of."""
+        """The parent of each cell."""
         return self._parents.filled
 
     @property
     def depths(self) -> Nodes:
-        """How many cuts made each cell."""
+        """The number of cuts that made each cell."""
         return self._depths.filled
 
     @property
@@ -104,7 +106,7 @@ class CellTree:
 
     @property
     def codes(self) -> npt.NDArray[np.uint64]:
-        """The way down to each cell."""
+        """The code of the path to each cell."""
         return self._codes.filled
 
     def sides(self, depth: int) -> Array:
@@ -140,7 +142,7 @@ class CellTree:
         return half if half >= 0 else int(self.children[node, 1 - side])
 
     def holds(self, node: int, place: Array) -> bool:
-        """Tell whether the way down to a place in the frame leads through a cell."""
+        """Return whether the path to a place in the frame passes through a cell."""
         at = 0
         while at >= 0 and at != node and self.children[at, 0] != UNKNOWN:
             at = self.child(at, place)
@@ -149,9 +151,9 @@ class CellTree:
     def restore(
         self, parents: npt.NDArray[np.integer], children: npt.NDArray[np.integer], points: Array | None = None
     ) -> None:
-        """Make the cells of another tree, given by its parents and children, after a check that they are one.
+        """Make the cells of another tree, given by its parents and children, checked.
 
-        Where a rule says what is feasible, `points` are those of the cells.
+        With a constraint, `points` are those of the cells.
         """
         size = len(parents)
         if not self._feasible.is_whole:
@@ -216,7 +218,7 @@ class CellTree:
     def _feasible_points(
         self, lows: Array, sides: Array, inherited: Array, codes: npt.NDArray[np.uint64]
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Return a feasible point of each box, given that of the box it is a half of, and where one was found."""
+        """Return a feasible point of each box, given its parent's, and where one was found."""
         points = self._space.project(self._origin + (lows + sides / 2) @ self._axes)
         found = self._feasible.holds(points)
         kept = ~found & self._are_within(self.place(inherited), lows, sides)
@@ -234,11 +236,11 @@ class CellTree:
         return points, found
 
     def _are_within(self, places: Array, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
-        """Tell which places lie in boxes."""
+        """Return which places lie in boxes."""
         return np.asarray(((places >= lows) & (places <= lows + sides)).all(axis=1))
 
     def _checked(self, points: Array | None, size: int) -> Array:
-        """Return points of cells that were saved, refused if they cannot be."""
+        """Return saved points of cells, checked."""
         if points is None or points.shape != (size, self._space.dim) or points.dtype != np.float64:
             raise ValueError("no point for each cell")
         inside = np.asarray(self._space.contains(points, tol=self._space.tolerance))
@@ -247,7 +249,7 @@ class CellTree:
         return points
 
     def _holds(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
-        """Tell which boxes hold representatives of the space."""
+        """Return which boxes hold representatives of the space."""
         best = lows @ self._walls.T + sides @ np.maximum(self._walls, 0).T - self._heights
         holds = (best > 1e-9 * np.linalg.norm(sides, axis=1, keepdims=True)).all(axis=1)
         if not isinstance(self._space, Box):
@@ -256,7 +258,7 @@ class CellTree:
 
 
 def hashes(codes: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.uint64]:
-    """Return a number for each cell that looks random: a hash (splitmix64) of its code and the salt."""
+    """Return a pseudo-random number for each cell: a hash (splitmix64) of its code and the salt."""
     mixed = codes * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)

@@ -1,7 +1,7 @@
 """OrbitGraph: the graph G_eps that a group induces on a mesh (Section 3.1, Definition 3).
 
-Two vertices are neighbours if their orbits come within eps of each other: d_G(i, j) <= eps. Observing one arm
-says something of its neighbours, up to a bias of eps.
+Two vertices are neighbours if their orbits come within eps of each other: d_G(i, j) <= eps. A
+reward of one arm is a side observation of its neighbours, with a bias of at most L eps.
 """
 
 from typing import TYPE_CHECKING, final
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     import networkx
 
 MAX_NEIGHBORS = 400_000_000
-"""Most neighbours listed in all, 1.6 GB, unless the caller allows more."""
+"""Most neighbours listed in total, 1.6 GB, unless the caller allows more."""
 
 
 @final
 class OrbitGraph:
-    """Neighbour lists of the vertices of a mesh, each among its own neighbours.
+    """Neighbour lists of the vertices of a mesh; each vertex is its own neighbour.
 
     Parameters
     ----------
     mesh : Mesh
         The vertices.
     group : Group or None
-        None is the same as no symmetry.
+        The symmetry; None is no symmetry.
     radius : float
-        eps; borders count, with distances up to radius (1 + 1e-9).
+        The eps of G_eps, non-negative; distances up to radius (1 + 1e-9) are within it.
     limit : int
-        Most neighbours to list in all.
+        Most neighbours to list in total.
 
     Raises
     ------

@@ -50,8 +50,9 @@ def lattice_points(
 ) -> Array:
     """Return the points v_i = anchor_i + steps_i (z_i + t S) within a box that meet normals @ v >= offsets.
 
-    They are built coordinate by coordinate, and a half-space discards unfinished points as soon as the last
-    coordinate it looks at is known: chambers of sorted coordinates never see the rest of the cube.
+    They are built coordinate by coordinate, and a half-space discards unfinished points as soon as
+    the last coordinate it depends on is known, so that for a chamber of sorted coordinates the rest
+    of the cube is never enumerated.
 
     Raises
     ------

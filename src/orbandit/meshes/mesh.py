@@ -1,4 +1,4 @@
-"""Mesh: finitely many points that stand for a space, or for its orbits, at a scale delta."""
+"""Mesh: finitely many points that represent a space, or its orbits, at a scale delta."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, final
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @final
 class Mesh:
-    """A set of points meant to have every point of a space within `delta` of one of them.
+    """A finite set of points that covers a space within `delta`.
 
     Parameters
     ----------
     points : (K, dim) array
         The points; an arm is an index into them.
     delta : float
-        Positive.
+        The covering radius that the mesh is meant to have, positive.
     space : Space, optional
-        What the mesh covers; needed only to measure how well.
+        The space that the mesh covers; needed only to measure its covering radius.
     group : Group, optional
-        Distances are then orbit distances.
+        The symmetry; distances are then orbit distances.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Mesh:
 
     @property
     def space(self) -> Space | None:
-        """What the mesh covers, if it is known."""
+        """The space that the mesh covers, if it is known."""
         return self._space
 
     @property
@@ -101,10 +101,11 @@ class Mesh:
         return self._group
 
     def covering_radius(self, samples: int = 20_000, rng: RandomLike = 0) -> float:
-        """Measure how far a point of the space can be from the mesh.
+        """Estimate the covering radius: the largest distance of a point of the space from the mesh.
 
-        Random points of the space and its extreme points in random directions are tried, and the worst ones
-        moved, as long as that increases their distance. The result is a lower bound, and close to the truth.
+        Random points of the space and its extreme points in random directions are tried, and the
+        worst ones moved as long as that increases their distance. The result is a lower bound,
+        close to the true radius.
         """
         if self._space is None:
             raise InputError("the covering radius needs a space; pass `space` to Mesh.")

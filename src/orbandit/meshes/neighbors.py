@@ -41,7 +41,7 @@ def orbit_neighbors(mesh: Mesh, group: Group | None, points: npt.ArrayLike, radi
     mesh : Mesh
         The points searched.
     group : Group or None
-        None is the same as no symmetry.
+        The symmetry; None is no symmetry.
     points : (m, dim) or (dim,) array
         Queries, in the mesh or not.
     radius : float

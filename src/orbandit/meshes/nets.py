@@ -1,13 +1,14 @@
 """Nets: meshes that cover a space, or its orbits, within delta, with few points.
 
-Each lattice point v answers for its Voronoi cell, which lies within delta of it. Pulling v onto a convex set
-that holds the part of X to be covered takes it no farther from any point there: with t the way it moves,
+Each lattice point v covers its Voronoi cell, which lies within delta of it. Projecting v onto a
+convex set that contains the part of X to be covered takes it no farther from any point there: with
+t the distance it moves,
 
-    ||x - pulled v||^2  <=  ||x - v||^2 - t^2  <=  delta^2 - t^2  =:  rho^2.
+    ||x - projected v||^2  <=  ||x - v||^2 - t^2  <=  delta^2 - t^2  =:  rho^2.
 
-So v may be pulled onto the cone of folds and onto X in turn, each time answering for a smaller ball of radius
-rho; if rho^2 becomes negative, its cell misses X. A point is superfluous if another one is kept within
-delta - rho of it, for that one then covers for it.
+So v may be projected onto the cone of folds and onto X in turn, each time with a smaller radius
+rho; if rho^2 becomes negative, its cell misses X. A point is redundant if another one is kept
+within delta - rho of it, which then covers its cell.
 
 With a group, only the part of X that folds lie in needs covering: every x in X is within delta, in the orbit
 metric, of a point that is within delta of fold(x).
@@ -29,14 +30,15 @@ from orbandit.meshes.region import Region
 from orbandit.spaces import Box, Space
 
 MAX_LATTICE_POINTS = 5_000_000
-"""Most lattice points looked at for one net."""
+"""Most lattice points tried for one net."""
 
 MAX_ANCHORED_POINTS = 20_000
-"""Lattices with so few points near the space are tried about several anchors, and the best is kept."""
+"""Lattices with at most so many points near the space are tried with several shifts; the best is
+kept."""
 
 MAX_LATTICE_DIM = 8
-"""In more dimensions only a grid that the group preserves is tried, if there is one: others are cut at walls that
-most of their points are near to, and take too long."""
+"""In more dimensions only a grid that is invariant under the group is tried, if there is one: most
+points of other lattices are near walls, where they are cut, which takes too long."""
 
 
 def net(space: Space, delta: float, lattice: str = "best") -> Mesh:
@@ -45,12 +47,12 @@ def net(space: Space, delta: float, lattice: str = "best") -> Mesh:
     Parameters
     ----------
     space : Space
-        What to cover.
+        The space to cover.
     delta : float
-        Positive.
-    lattice : str
-        "cubic" for the grid; "best" for the fewest points among the grid, A_d* and, in boxes of two and three
-        dimensions, centred lattices that fit the border.
+        The covering radius, positive.
+    lattice : "best" or "cubic", default "best"
+        "cubic" for the grid; "best" for the fewest points among the grid, A_d* and, in boxes of two
+        and three dimensions, centred lattices that fit the border.
 
     Raises
     ------
@@ -74,12 +76,15 @@ def quotient_net(space: Space, group: Group, delta: float, lattice: str = "best"
 
     Parameters
     ----------
-    space, group
-        What to cover; the group must preserve the space.
+    space : Space
+        The space to cover.
+    group : Group
+        The symmetry, which must map the space onto itself.
     delta : float
-        Positive.
-    lattice : str
-        As for `net`.
+        The covering radius in the orbit metric, positive.
+    lattice : "best" or "cubic", default "best"
+        "cubic" for the grid; "best" for the fewest points among the grid, A_d* and, in boxes of two
+        and three dimensions, centred lattices that fit the border.
 
     Examples
     --------
@@ -126,7 +131,7 @@ def _fewest(space: Space, group: Group | None, delta: float, lattice: str) -> Me
 
 
 def _check_size(space: Space, group: Group, delta: float) -> None:
-    """Refuse a mesh that must be too large."""
+    """Refuse a mesh that would be too large."""
     least = log_least_size(space, group, delta)
     if least > math.log(MAX_LATTICE_POINTS):
         raise MeshTooLargeError(
@@ -136,7 +141,7 @@ def _check_size(space: Space, group: Group, delta: float) -> None:
 
 
 def log_least_size(space: Space, group: Group, delta: float) -> float:
-    """Return the logarithm of how many points a net has at least: its balls have the volume of the orbit space.
+    """Return the logarithm of a volume lower bound on the number of points of a net.
 
     Minus infinity if the volume of the folds is not known.
     """
@@ -150,9 +155,9 @@ def log_least_size(space: Space, group: Group, delta: float) -> float:
 def _candidates(
     space: Space, group: Group, delta: float, lattice: str
 ) -> Iterator[tuple[float, Callable[[], Iterator[Array]]]]:
-    """Yield (about how many points at least, a maker of seeds) for each kind of lattice.
+    """Yield (estimated number of points, a maker of seeds) for each kind of lattice.
 
-    Seeds are points that cover the folds of the space within delta, before they are pulled in.
+    Seeds are points that cover the folds of the space within delta, before they are projected.
     """
     d = space.intrinsic_dim
     if isinstance(space, Box):
@@ -180,8 +185,9 @@ def _grid(space: Box, group: Group, delta: float) -> Iterator[Array]:
 def _invariant_grid(space: Space, group: Group, delta: float) -> Array | None:
     """Return representatives of a grid in a box that the group maps onto itself; None if there is no such grid.
 
-    For v the grid point nearest to x, fold(v) is a grid point too, and d_G(x, fold(v)) <= ||x - v|| <= delta: nothing
-    needs to be pulled or thinned. The generators must permute coordinates, up to signs.
+    For v the grid point nearest to x, fold(v) is a grid point too, and d_G(x, fold(v)) <= ||x - v||
+    <= delta: no projection or thinning is needed. The generators must permute coordinates, up to
+    signs.
     """
     moves = np.abs(np.concatenate([group.generators, np.eye(space.dim)[None]]))
     if group.order == 1 and space.dim <= MAX_LATTICE_DIM:  # the grid that is tried anyway
@@ -237,10 +243,10 @@ def _per_orbit(volume: float, group: Group) -> float:
 
 
 def _pulled(seeds: Array, space: Space, group: Group, delta: float) -> tuple[Array, Array, Array, Array]:
-    """Pull seeds onto the cone of folds and the space.
+    """Project seeds onto the cone of folds and the space.
 
-    Return the folds of the pulled points with the radii rho they answer for; and, as a second certificate, the
-    folds of the points pulled onto the space alone, which on lattices with the group's symmetry are other seeds.
+    Return the folds of the projected points with their radii rho; and, as a second certificate, the
+    folds of the points projected onto the space alone, which on invariant lattices are other seeds.
     """
     square = np.full(len(seeds), delta**2)
     alone = space.project(seeds)
@@ -268,9 +274,9 @@ def _onto_folds(group: Group, points: Array) -> Array:
 
 
 def _thinned(points: Array, rho: Array, twins: Array, twin_rho: Array, delta: float) -> Array:
-    """Drop points that a kept one covers for: one within delta - rho of them, or so of their twins.
+    """Drop redundant points: those with a kept one within delta - rho of them, or of their twins.
 
-    Points that answer for the largest balls are kept first. Plain distances of folds are used, which are never
+    Points with the largest rho are kept first. Plain distances of folds are used, which are never
     less than orbit distances.
     """
     from scipy.spatial import cKDTree

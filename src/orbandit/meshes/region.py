@@ -85,9 +85,10 @@ def _tightened(walls: Array, levels: Array, low: Array, high: Array) -> tuple[Ar
 
 
 def cells_meet(space: Space, origin: Array, axes: Array, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:
-    """Tell which cells, boxes in a frame with given lowest corners and sides, may meet the space.
+    """Return which cells, boxes in a frame with given lowest corners and sides, may meet the space.
 
-    Those that a hyperplane keeps apart from it do not. Sides are one row for all cells, or one for each.
+    Those that a hyperplane separates from it do not. Sides are one row for all cells, or one for
+    each.
     """
     sides = np.broadcast_to(sides, lows.shape)
     meets = np.ones(len(lows), dtype=bool)

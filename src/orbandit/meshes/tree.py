@@ -1,8 +1,9 @@
-"""CoveringTree: the tree of coverings of Appendix F, with its approximate search and an exact one.
+"""CoveringTree: the covering tree of Appendix F, with its approximate search and an exact one.
 
-The bounding box of the space is cut in half again and again, each time across its longest side, so that after
-d cuts all diameters are halved. Cells that miss the space are dropped. The splitting ends when cells have
-diameters of at most 2 delta; each leaf's centre, moved to its nearest point of the space, is a mesh point:
+The bounding box of the space is bisected repeatedly, each time across its longest side, so that
+after d cuts all diameters are halved. Cells that miss the space are dropped. The splitting ends
+when cells have diameters of at most 2 delta; each leaf's centre, moved to its nearest point of the
+space, is a mesh point:
 
     ||x - nearest(c)|| <= ||x - c|| <= delta     for x in the space and in the cell with centre c.
 
@@ -39,7 +40,7 @@ class CoveringTree:
     Parameters
     ----------
     space : Space
-        What the tree covers.
+        The space that the tree covers.
     delta : float
         Leaves have diameters of at most 2 delta.
     limit : int
@@ -97,7 +98,7 @@ class CoveringTree:
         return float(np.linalg.norm(_sides(self._high - self._low, self._cuts[:depth])))
 
     def locate(self, points: npt.ArrayLike) -> npt.NDArray[np.intp] | np.intp:
-        """Return the leaf whose cell holds each point, in as many steps as the tree is deep."""
+        """Return the leaf whose cell contains each point, in O(depth) steps."""
         batch, single = as_points(points, self._space.dim)
         self._check_inside(batch)
         leaves = np.searchsorted(self._codes, self._descend(self._space.project(batch), self.depth))

@@ -1,4 +1,4 @@
-"""Where arms live: compact convex sets with uniform sampling and exact projection, one per file."""
+"""Spaces of arms: compact convex sets with uniform sampling and exact projection, one per file."""
 
 from orbandit.spaces.ball import Ball
 from orbandit.spaces.base import Space

@@ -36,18 +36,10 @@ Classes = npt.NDArray[np.intp]
 class Space(Recipe, ABC):
     """A compact convex set of points.
 
-    A batch of points has shape (m, dim); a single point (dim,) is accepted wherever a batch is, and then
-    the answer drops the batch axis. A new space answers what groups, meshes and problems ask of it (`halfspaces`,
-    `ball_constraints`, `frame`, `farthest_distance`), and has the private hooks of the checked methods.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> space = ob.spaces.Ball(2)
-    >>> space.dim, bool(space.contains([0.6, 0.8])), space.project([3.0, 4.0])
-    (2, True, array([0.6, 0.8]))
-    >>> space.sample(5, 0).shape
-    (5, 2)
+    A batch of points has shape (m, dim); a single point (dim,) is accepted wherever a batch is, and
+    then the result drops the batch axis. A new space implements what groups, meshes and problems
+    use (`halfspaces`, `ball_constraints`, `frame`, `farthest_distance`), and the private hooks of
+    the checked methods.
     """
 
     def __pow__(self, copies: int) -> "Product":
@@ -93,7 +85,10 @@ class Space(Recipe, ABC):
 
     @property
     def unit_classes(self) -> Classes:
-        """The class of each coordinate, (dim,): those of a class must be measured in one unit; here, all of them."""
+        """The class of each coordinate, (dim,): a class shares one unit.
+
+        By default all are one class.
+        """
         return np.zeros(self.dim, dtype=np.intp)
 
     def in_units(self, units: npt.ArrayLike) -> "Space":
@@ -120,20 +115,21 @@ class Space(Recipe, ABC):
 
     @property
     def tolerance(self) -> float:
-        """How far outside points still pass for points of the set: 1e-9 of its size, and rounding of coordinates.
+        """The tolerance for points just outside the set: 1e-9 of its size, plus rounding.
 
-        What agents and problems pass to `contains` wherever points come from a user or from a file.
+        Agents and problems pass it to `contains` for points from a user or from a file.
         """
         return 1e-9 * self.diameter + 4 * float(np.spacing(np.abs(self.bounds).max()))
 
     def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> BoolArray | np.bool_:
-        """Tell which points lie in the set.
+        """Return which points lie in the set.
 
         Parameters
         ----------
         points : (m, dim) or (dim,) array
+            The points.
         tol : float
-            By how much, as a length, each constraint of the set may be exceeded.
+            By how much, as a length, each constraint of the set may be violated.
         """
         batch, single = as_points(points, self.dim)
         inside = self._excess(batch) <= as_tolerance(tol)
@@ -159,13 +155,13 @@ class Space(Recipe, ABC):
 
     @abstractmethod
     def farthest_distance(self, point: Array) -> float:
-        """Return the largest distance of a point of the set from a (dim,) point; a net of one point needs no more."""
+        """Return the largest distance of a point of the set from a (dim,) point."""
 
     @abstractmethod
     def halfspaces(self) -> tuple[Array, Array]:
         """Return (normals, offsets): the set is {x : normals @ x <= offsets}, cut with `ball_constraints`.
 
-        Meshes, certificates of optima and `Group.preserves` are worked out from these two.
+        Meshes, certificates of optima and `Group.preserves` use these two.
         """
 
     def ball_constraints(self) -> list[tuple[slice, Array, float]]:

@@ -1,17 +1,18 @@
-"""FeasibleSet: the part of a space where a known rule holds, such as a distance between turbines or a lake to avoid.
+"""FeasibleSet: the part of a space where a known constraint holds.
 
-A rule says of points whether they are feasible, or by which margin they are, from 0 up. Of a margin h the set also
-knows a way back: a point outside takes Newton steps
+A constraint (`rule`) returns whether points are feasible, or a margin that is feasible if >= 0. A
+margin h allows repairs: an infeasible point takes Newton steps
 
     x <- x + (slack - h(x)) grad h(x) / |grad h(x)|^2,
 
-with differences for the gradient. Where that fails, and for rules that say only yes or no, a point is moved back along
-the segment to a feasible one, as far as it takes.
+with finite differences for the gradient. Where that fails, and for constraints without margins, a
+point is moved back along the segment to a feasible one, as far as needed.
 
-Points are drawn uniformly as long as one in about sixteen is feasible. Beyond that, the few that are, or points that
-were brought to the set by raising their margins, are starts of a Gibbs sampler: each unit in turn moves to a place
-drawn from the whole space, if that is feasible, so that the uniform law on the set is stationary, but for flat spaces,
-where single coordinates cannot move.
+Points are drawn uniformly (rejection sampling) as long as about one in sixteen is feasible.
+Otherwise the few feasible ones, or points repaired by raising their margins, are starts of a Gibbs
+sampler: each unit in turn moves to a place drawn from the whole space, if that is feasible, so that
+the uniform distribution on the set is stationary, except on flat spaces, where single coordinates
+cannot move.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,43 +26,45 @@ from orbandit.errors import InputError, InputTypeError
 from orbandit.spaces.base import BoolArray, Space
 
 Rule: TypeAlias = Callable[[Array], Any]
-"""Takes (m, dim) points, and returns (m,) bools, or margins that are feasible from 0 up."""
+"""Takes (m, dim) points and returns (m,) bools, or margins that are feasible if >= 0."""
 
 FIRST_DRAWS, DRAWS = 256, 16
 """Points are drawn until enough are feasible, at most this many and so many for each that is wanted,"""
 MOST_DRAWS = 131_072
-"""or this many if none is feasible and the rule says only yes or no."""
+"""or this many if none is feasible and the constraint has no margins."""
 STARTS = 4
-"""So many points are brought to the set where draws find none."""
+"""Points that are repaired if no draw is feasible."""
 RAISES, PLACES = 100, 16
-"""Most rounds of that, and how many places are tried for each unit in a round."""
+"""Most rounds of repairs, and places tried for each unit in a round."""
 CHAINS, ATTEMPTS, APART = 32, 4, 4
-"""Most chains of the Gibbs sampler at once, how many places a unit is offered, and how many states of a chain are taken
-while each unit moves once."""
+"""Of the Gibbs sampler: most chains at once, places proposed for a unit, and states kept of a chain
+per sweep over the units."""
 NEWTON_STEPS = 8
-"""Most steps of a way back."""
+"""Most Newton steps of a repair."""
 PARTS, LEVELS = 16, 3
-"""A segment is cut into so many parts, and the part next to the last feasible cut again, so many times in all."""
+"""Parts into which a segment is cut, and how often the part after the last feasible point is cut
+again."""
 INNER = 1e-9
-"""Points are kept off the border of the space by this part of their distance from its middle, so that rounding does not
-break a rule that repeats the space's own."""
+"""Points are kept off the border of the space by this fraction of their distance from its middle,
+so that rounding does not violate a constraint that repeats the space's own."""
 DIFFERENCE = 1e-7
 """The step of differences, in widths of the space."""
 SLACK = DIFFERENCE
-"""What a way back aims at, in units of how much a margin changes over the width of the space; with less, steps stall
-before a kink of the margin, whose slopes are differences."""
+"""The margin that a repair aims at, in units of the change of the margin over the width of the
+space; with less, steps stall at a kink of the margin, since gradients are finite differences."""
 
 
 @final
 class FeasibleSet:
-    """The points of a space where a rule holds; without a rule, all of them.
+    """The points of a space where a constraint holds; without a constraint, all of them.
 
     Parameters
     ----------
     space : Space
         The space.
     rule : callable, optional
-        Takes (m, dim) points, and returns (m,) bools, or margins that are feasible from 0 up.
+        The constraint: takes (m, dim) points and returns (m,) bools, or margins that are feasible
+        if >= 0.
     units : sequence of arrays of int, optional
         Coordinates that move together, by default each by itself.
 
@@ -89,11 +92,11 @@ class FeasibleSet:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is no rule."""
+        """Whether there is no constraint."""
         return self._rule is None
 
     def margins(self, points: Array) -> Array:
-        """Return by how much the rule holds at each point; 1 and -1 for a rule that says only yes or no."""
+        """Return the margin of each point; 1 and -1 for a constraint that returns bools."""
         if self._rule is None or not len(points):
             return np.ones(len(points))
         try:
@@ -116,7 +119,10 @@ class FeasibleSet:
         return np.asarray(answer, dtype=np.float64)
 
     def _blamed(self, points: Array, error: Exception) -> InputError:
-        """Return what to raise for an error of the rule: with the first point that it fails at by itself."""
+        """Return the error for a constraint that raised.
+
+        It names the first point where it fails alone.
+        """
         for point in points:
             try:
                 self._rule(point[None])  # type: ignore[misc]
@@ -125,23 +131,23 @@ class FeasibleSet:
         return InputError(f"`feasible` failed at {len(points)} points at once: {error!r}.", field="feasible")
 
     def holds(self, points: Array) -> BoolArray:
-        """Tell which points are feasible."""
+        """Return which points are feasible."""
         return self.margins(points) >= 0
 
     def inside(self, points: Array) -> Array:
-        """Return the nearest points of the space, off its border by a hair if there is a rule."""
+        """Return the nearest points of the space, just off its border if there is a constraint."""
         nearest = self.space.project(points)
         return nearest if self._rule is None else self._middle + (1 - INNER) * (nearest - self._middle)
 
     def brought(self, points: Array, origins: Array) -> Array:
-        """Return feasible points near the points given, on the way there from feasible ones.
+        """Repair points: return feasible points near them.
 
         Parameters
         ----------
         points : (m, dim) array
-            Where to go.
+            Points to repair.
         origins : (m, dim) array
-            Feasible points, to one of which each comes back if nothing else is feasible.
+            Feasible points, one for each, to which a point falls back if nothing else is feasible.
         """
         points = self.inside(points)
         if self._rule is None:
@@ -153,7 +159,7 @@ class FeasibleSet:
         return points
 
     def approached(self, points: Array) -> Array:
-        """Return points nearer to what is feasible, or there, by Newton steps on the margin."""
+        """Return points closer to the feasible set, or in it, by Newton steps on the margin."""
         points = self.inside(points)
         return self._steps_back(points, self.margins(points))[0]
 
@@ -176,7 +182,7 @@ class FeasibleSet:
         return points, margins
 
     def _gradients(self, points: Array, margins: Array) -> Array:
-        """Return differences of the margin over small steps of each coordinate, inwards, (m, dim)."""
+        """Return finite differences of the margin for each coordinate, inwards, (m, dim)."""
         dim, step = self.space.dim, DIFFERENCE * self._width
         steps = np.where(points > self._middle, -step, step)
         moved = self.space.project((points[:, None] + steps[:, :, None] * np.eye(dim)).reshape(-1, dim))
@@ -184,7 +190,7 @@ class FeasibleSet:
             return np.asarray((self.margins(moved).reshape(-1, dim) - margins[:, None]) / steps)
 
     def _way_back(self, points: Array, origins: Array) -> Array:
-        """Return feasible points on the segments from feasible ones, as far out as is found, finer and finer."""
+        """Return the farthest feasible points found on the segments from feasible ones."""
         near, ways = np.zeros(len(points)), points - origins
         for level in range(1, LEVELS + 1):
             shares = near[:, None] + np.arange(PARTS + 1) / PARTS**level
@@ -195,7 +201,7 @@ class FeasibleSet:
         return np.asarray(np.where(near[:, None] > 0, origins + near[:, None] * ways, origins))
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Return so many feasible points, at random; see the module for their law."""
+        """Return random feasible points; the module describes their distribution."""
         if self._rule is None:
             return self.space.sample(size, rng)
         kept, nearest, drawn = np.empty((0, self.space.dim)), np.empty((0, self.space.dim)), 0
@@ -213,7 +219,7 @@ class FeasibleSet:
         return self._states(kept if len(kept) else self._raised(nearest, drawn, rng), size, rng)
 
     def _raised(self, points: Array, drawn: int, rng: np.random.Generator) -> Array:
-        """Return feasible points, at least one, by steps back and by moves of the units that break the rule."""
+        """Return feasible points, at least one, by repairs and by moves of the units at fault."""
         margins = self.margins(points)
         for _ in range(RAISES):
             points, margins = self._steps_back(points, margins)
@@ -235,7 +241,10 @@ class FeasibleSet:
         )
 
     def _relocations(self, point: Array, gradient: Array, rng: np.random.Generator) -> Array:
-        """Return points in which one unit has moved anywhere: one that the margin depends on, if it depends on any."""
+        """Return points in which one unit has moved anywhere.
+
+        One that the margin depends on, if any.
+        """
         active = [own for own in self._units if gradient[own].any()] or self._units
         trials = np.repeat(point[None], PLACES * len(active), axis=0)
         places = self.space.sample(len(trials), rng)

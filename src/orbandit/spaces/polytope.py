@@ -168,7 +168,7 @@ class Polytope(Space):
         return np.concatenate([(some @ self._vertices.T).max(axis=1) for some in self._few(directions)])
 
     def _few(self, rows: Array) -> list[Array]:
-        """Return rows a few at a time, so that all facets or corners may be compared with them."""
+        """Return rows in batches, to be compared with all facets or corners in memory."""
         step = max(1, HEIGHTS_AT_ONCE // max(len(self._normals), len(self._vertices)))
         return np.split(rows, range(step, len(rows), step))
 
@@ -184,9 +184,10 @@ class Polytope(Space):
 def _samples(points: Array) -> Iterator[Array]:
     """Yield the points, after random samples of them that grow, if their hull may have too many facets.
 
-    A facet of all is one of a sample of r of n points with a probability of at least (r / n)^dim, so that samples that
-    grow by a factor 1 + 1 / dim show what is coming. The points themselves seed the choice: nobody can arrange for it.
-    Points that span the space, and the extreme ones along the axes, are in all of them.
+    A facet of the hull is a facet of a sample of r of n points with probability at least (r /
+    n)^dim, so that samples that grow by a factor 1 + 1 / dim predict the number of facets. The
+    points themselves seed the choice. Points that span the space, and the extreme ones along the
+    axes, are in all samples.
     """
     from scipy.linalg import qr
 

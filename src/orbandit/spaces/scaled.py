@@ -1,4 +1,4 @@
-"""Scaled: a space in another unit, for spaces that know no better way to write themselves in it."""
+"""Scaled: a space in another unit, for spaces without a closed form in that unit."""
 
 from typing import final
 
@@ -10,14 +10,14 @@ from orbandit.spaces.base import Space
 
 @final
 class Scaled(Space):
-    """The points of a space divided by one unit: every answer is that of the space, scaled.
+    """The points of a space divided by one unit: every result is that of the space, scaled.
 
     Parameters
     ----------
     space : Space
-        In the user's unit.
+        The space in the user's unit.
     unit : float
-        What coordinates are divided by.
+        The divisor of coordinates.
     """
 
     def __init__(self, space: Space, unit: float) -> None:

@@ -1,4 +1,4 @@
-"""What is chosen from: problems with a known mean, noise and optimum, to judge agents on."""
+"""Test problems with a known mean, noise and optimum."""
 
 from orbandit.problems.base import Problem
 from orbandit.problems.check import ProblemReport, check

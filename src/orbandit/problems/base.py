@@ -15,49 +15,36 @@ from orbandit.problems.noise import BERNOULLI, Noise
 from orbandit.spaces import Space
 
 Feasible: TypeAlias = Callable[[npt.ArrayLike], Array]
-"""Returns the margin of each point of a batch, by how much it keeps to known rules; allowed are points from 0 up."""
+"""Returns the margin of each point of a batch with respect to known constraints; feasible if >=
+0."""
 
 ROUNDING = 1e-9
-"""By how much a mean may leave the range of rewards, and a point beat the optimum, before that is no rounding."""
+"""Tolerance, for rounding, of means outside the range of rewards and of points better than the
+optimum."""
 
 
 class Problem(ABC):
     """Noisy rewards at the points of a space.
 
-    A subclass says where points live, what rewards are invariant under, the mean at a batch of points (`_mean`), and
-    where it is largest (`optimizer`). One that can draw rewards in a way of its own has `_draw`, and does so if its
-    `noise` is None.
+    A subclass defines the space, the group, the mean at a batch of points (`_mean`), and where it
+    is largest (`optimizer`). One with its own sampling of rewards implements `_draw`, which is used
+    if `noise` is None.
 
     Parameters
     ----------
     space : Space
         Where points live.
     group : Group or None
-        What the mean is invariant under; it must preserve the space.
+        The symmetry of the mean, which must map the space onto itself; None for no symmetry.
     lipschitz : float or None
-        The Lipschitz constant of the mean; None if it has none, or it is not known.
+        The Lipschitz constant of the mean; None if there is none, or it is unknown.
     noise : Noise or None
-        How rewards are drawn around their mean, Bernoulli by default. None if the problem draws them itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import orbandit as ob
-    >>> class Ring(ob.problems.Problem):  # largest at distance 1/2 from the centre
-    ...     def __init__(self):
-    ...         super().__init__(ob.spaces.Ball(2), ob.groups.Orthogonal(2, 1), lipschitz=1.0)
-    ...     def _mean(self, points):
-    ...         return 1 - abs(np.linalg.norm(points, axis=1) - 0.5)
-    ...     @property
-    ...     def optimizer(self):
-    ...         return np.array([0.5, 0.0])
-    >>> ring = Ring()
-    >>> float(ring.optimum), ring.mean([[0.0, 0.5], [0.0, 1.0]])
-    (1.0, array([1. , 0.5]))
+        The distribution of rewards around their mean, Bernoulli by default. None if the problem
+        draws them itself.
     """
 
     _is_unit = False
-    """Whether means lie in [0, 1] by construction; then no other range of rewards makes sense."""
+    """Whether means lie in [0, 1] by construction; then no other range of rewards is accepted."""
 
     def __init__(
         self, space: Space, group: Group | None, lipschitz: float | None, noise: Noise | None = BERNOULLI
@@ -86,26 +73,29 @@ class Problem(ABC):
 
     @property
     def group(self) -> Group | None:
-        """What the mean is invariant under; None for no symmetry."""
+        """The symmetry of the mean; None for no symmetry."""
         return self._group
 
     @property
     def lipschitz(self) -> float | None:
-        """The Lipschitz constant of the mean, in the orbit metric; None if it has none, or it is not known."""
+        """The Lipschitz constant of the mean in the orbit metric.
+
+        None if there is none or it is unknown.
+        """
         return self._lipschitz
 
     @property
     def feasible(self) -> Feasible | None:
-        """Which points are allowed, if not all of the space: a known rule that is invariant under the group, or None.
+        """The constraint on points, invariant under the group; None if all points are feasible.
 
-        `problem.feasible(points)` returns a margin for each point of a batch, allowed from 0 up; `optimum` is then the
-        largest mean of allowed points. Means are there at all points.
+        `problem.feasible(points)` returns a margin for each point of a batch, feasible if >= 0.
+        `optimum` is then the largest mean of feasible points. Means are defined at all points.
         """
         return None
 
     @property
     def noise(self) -> Noise | None:
-        """How rewards are drawn around the mean; None if the problem draws them itself."""
+        """The distribution of rewards around the mean; None if the problem draws them itself."""
         return self._noise
 
     @property
@@ -125,13 +115,16 @@ class Problem(ABC):
 
     @property
     def tolerance(self) -> float:
-        """By how much the largest mean may exceed `optimum`: rounding, unless a search had to find it."""
+        """By how much the largest mean may exceed `optimum`.
+
+        Rounding, or more if it was found by search.
+        """
         low, high = self.reward_range
         return ROUNDING * (high - low)
 
     @property
     def bias(self) -> float:
-        """By how much rewards may differ from their mean on average; 0 unless the problem says why."""
+        """The largest bias of rewards: mean reward minus `mean`; 0 unless the problem says why."""
         return 0.0
 
     def mean(self, points: npt.ArrayLike) -> Array:
@@ -176,7 +169,7 @@ class Problem(ABC):
         """Return the means of a batch (m, dim)."""
 
     def _draw(self, points: Array, rng: np.random.Generator) -> Array:
-        """Draw a reward for each point of a batch (m, dim) in the problem's own way; called if it has no noise."""
+        """Draw a reward for each point of a batch (m, dim); called if the problem has no noise."""
         raise self._no_draws()
 
     def _no_draws(self) -> InputTypeError:

@@ -1,9 +1,10 @@
-"""Certificates: how large, how small and how steep a sum of Matern-5/2 bumps is on a space, proved.
+"""Certificates: proved bounds on the values and slopes of a sum of Matern-5/2 bumps on a space.
 
-Points that climb give bounds from one side, branch and bound on boxes gives them from the other. All boxes are first
-brought below a high ceiling, then below lower ones, until the ceiling is as near as asked for to what points reach, or
-the budget is spent: what is proved by then is returned. Boxes that miss the space or the interior of the group's
-domain are dropped: the closure of what is left holds a representative of every orbit.
+Local search gives bounds from one side, branch and bound on boxes from the other. All boxes are
+first bounded by a high ceiling, then by lower ones, until the ceiling is within the tolerance of
+the best value found, or the budget is spent; the bound proved by then is returned. Boxes that miss
+the space or the interior of the group's domain are dropped: the closure of the rest holds a
+representative of every orbit.
 
 The proof is up to the rounding of sums: a billionth of the range is added for it, and 1e-13 of all weights.
 """
@@ -21,11 +22,13 @@ from orbandit.groups import Domain
 from orbandit.spaces import Space
 
 HIGH_CEILING, LOWER = 64.0, 2.0
-"""The first ceiling is this many ranges above what points reach, and each next is lower by this factor."""
+"""Height of the first ceiling above the best value found, in ranges, and the factor between
+ceilings."""
 DROPPED = 0.25
-"""Bumps far from a box are left out of its sums as long as they may add this part of the way to the ceiling at most."""
+"""Bumps far from a box are left out of its sums while they add at most this fraction of the slack
+to the ceiling."""
 FOR_VALUES = 0.5
-"""The part of the budget that may be spent on values; slopes have the rest."""
+"""The fraction of the budget for values; the rest is for slopes."""
 LEAVES = 20_000
 CLIMBS, STEPS = 8, 60
 ROUNDING, PRECISION = 1e-9, 1e-13
@@ -38,11 +41,11 @@ class BumpSum:
     Parameters
     ----------
     places : (n, dim) array
-        Where the bumps are.
+        The centres p_j of the bumps.
     weights : (n,) array
-        How high they are.
+        Their heights w_j.
     length_scale : float
-        The length l.
+        The length scale l.
     """
 
     def __init__(self, places: Array, weights: Array, length_scale: float) -> None:
@@ -88,7 +91,7 @@ class Summit(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of f on the space: low <= f <= high, and no slope is above `slope`.
+    """Bounds of f on the space: low <= f <= high, and no slope is above `slope`.
 
     Attributes
     ----------
@@ -109,7 +112,7 @@ class Certificate:
 
 
 def ascend(function: BumpSum, space: Space, starts: Array, sign: float = 1.0) -> tuple[Array, float]:
-    """Climb sign * f from the best of some starts, by steps along the gradient and by Newton's; return the highest."""
+    """Maximise sign * f locally from the best of some starts, by gradient and Newton steps."""
     points = space.project(starts)
     points = points[np.argsort(-sign * function(points))[:CLIMBS]]
     values, gradients, hessians = (sign * part for part in function.derivatives(points))
@@ -165,19 +168,20 @@ def certify(
     Parameters
     ----------
     function : BumpSum
-        What to bound.
+        The function to bound.
     space : Space
-        Where.
+        The space.
     domain : Domain or None
-        Of a group that the function is invariant under.
+        The fundamental domain of a group under which the function is invariant.
     starts : (k, dim) array
-        Where climbing begins.
+        Starts of the local search.
     tolerance : float
-        How far bounds of f may be above what was found, in units of the range found.
+        Largest gap between the bounds of f and the values found, in units of their range.
     slope_tolerance : float
         The same for slopes, in units of the steepest found.
     budget : int
-        How many times a bump may be looked at, about; it takes some 20 nanoseconds in six dimensions.
+        About how many evaluations of a bump are allowed; one takes some 20 nanoseconds in six
+        dimensions.
     """
     proof = _Proof(function, space, domain, starts)
     spent = proof.lower(VALUES, tolerance, int(FOR_VALUES * budget) // LANES)
@@ -237,7 +241,10 @@ class _Proof:
     def _below(
         self, above: float, purpose: int, budget: int, boxes: Array, bounds: Array
     ) -> tuple[int, Array, Array, int]:
-        """Bring the bounds of boxes below a ceiling above what is reached; return the outcome, parts and work."""
+        """Split boxes until their bounds are below a ceiling.
+
+        Return the outcome, parts and work.
+        """
         work, closed, dim = 0, [], self.space.dim
         while True:
             reached = self.task.reached

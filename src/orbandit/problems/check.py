@@ -1,4 +1,4 @@
-"""check: does a problem have the symmetry, the slope, the range and the optimum it claims? Measured.
+"""check: test numerically whether a problem has the symmetry, slope, range and optimum it claims.
 
 range       all means seen anywhere below, and climbing down from the lowest
 rewards     in range, and the averages of 200 at each of eight points, and of all, within five standard errors of the
@@ -23,13 +23,13 @@ from orbandit.problems.base import ROUNDING, Problem
 from orbandit.problems.search import STEP, climb, steepness
 
 SLACK = 1e-6
-"""Slopes are quotients of small differences: this much steeper passes."""
+"""Relative tolerance of slopes, which are quotients of small differences."""
 
 
 @final
 @dataclass(frozen=True)
 class ProblemReport:
-    """The outcome of `check`; true in a condition if all that the problem claims was confirmed.
+    """The result of `check`; true in a condition if no claim of the problem was refuted.
 
     Attributes
     ----------
@@ -40,18 +40,7 @@ class ProblemReport:
     lowest, highest : float
         The least and the largest mean found.
     troubles : tuple of str
-        What is not as claimed, each with the point where it was seen.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> disk, turns = ob.spaces.Ball(2), ob.groups.Cyclic(3)
-    >>> def mean(x):  # not invariant under turns
-    ...     return 0.5 + 0.3 * x[:, 0]
-    >>> problem = ob.problems.Function(mean, disk, turns, lipschitz=0.3, optimizer=[1.0, 0.0])
-    >>> report = ob.problems.check(problem)
-    >>> bool(report), round(report.steepest, 3), len(report.troubles)
-    (False, 0.3, 1)
+        The claims that fail, each with the point where it was found.
     """
 
     asymmetry: float
@@ -72,16 +61,16 @@ class ProblemReport:
 
 
 def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> ProblemReport:
-    """Measure whether a problem is what it says.
+    """Test numerically whether a problem is as it claims.
 
     Parameters
     ----------
     problem : Problem
-        What to look at.
+        The problem to test.
     points : int
         Size of the samples, at least 16.
     rng : int, SeedSequence or Generator
-        Draws them.
+        Source of randomness of the samples.
 
     Examples
     --------
@@ -112,9 +101,9 @@ def check(problem: Problem, *, points: int = 1000, rng: RandomLike = 0) -> Probl
 
 
 class _Watch:
-    """The mean as a function that remembers the least and the largest value, and where they were.
+    """The mean as a function that records the least and the largest value, and where they were.
 
-    `best` is the largest of points that are allowed.
+    `best` is the largest of feasible points.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -126,7 +115,7 @@ class _Watch:
         return self._looked_at(points)[0]
 
     def worths(self, points: Array) -> Array:
-        """Return the means of points that are allowed, and minus infinity at others."""
+        """Return the means of feasible points, and minus infinity at others."""
         return self._looked_at(points)[1]
 
     def _looked_at(self, points: Array) -> tuple[Array, Array]:
@@ -202,7 +191,7 @@ def _slopes(seen: _Watch, sample: Array, means: Array, others: Array, rounding: 
 
 
 def _look_at_rules(problem: Problem, sample: Array, images: Array, troubles: list[str]) -> None:
-    """See that images of points are allowed where the points are."""
+    """Check that images of points are feasible where the points are."""
     if problem.feasible is None:
         return
     margins = problem.feasible(sample)
@@ -229,7 +218,7 @@ def _look_for_optimum(
 
 
 def _look_at_optimizer(problem: Problem, troubles: list[str]) -> None:
-    """See that the optimum lies in the space, and not where an agent begins or a group fixes everything."""
+    """Check that the optimum lies in the space, and neither in its middle nor on a fixed point."""
     space, group, point = problem.space, problem.group, problem.optimizer
     if not space.contains(point, tol=space.tolerance):
         troubles.append(f"optimizer {shown(point)} outside {shown(space)}")
@@ -257,7 +246,7 @@ def _look_at_rewards(problem: Problem, sample: Array, rng: np.random.Generator, 
         return
     drawn = rewards.reshape(8, 200)
     means = problem._mean(sample[:8])
-    # Rewards that are all the same say nothing of their deviation, which is at most that of rewards at the ends.
+    # Equal rewards do not estimate their deviation: at most that of rewards at the ends.
     most = np.sqrt(np.maximum((means - low) * (high - means), 1e-12 * (high - low) ** 2))
     errors = np.where(np.ptp(drawn, axis=1) > 0, drawn.std(axis=1), most) / np.sqrt(200)
     off = np.abs(drawn.mean(axis=1) - means) - problem.bias

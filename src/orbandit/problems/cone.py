@@ -1,4 +1,4 @@
-"""Cone: one peak, and what its orbit makes of it."""
+"""Cone: a cone about the orbit of one peak."""
 
 from typing import final
 
@@ -21,13 +21,13 @@ class Cone(Problem):
     space : Space
         Where points live.
     group : Group or None
-        What the mean is invariant under; it must preserve the space.
+        The symmetry of the mean, which must map the space onto itself; None for no symmetry.
     peak : (dim,) array
         A point of the space; best neither in its middle nor on a fixed point of the group.
     height : float
         The mean at the peak, in (0, 1].
     lipschitz : float
-        The slope L.
+        The slope L, positive.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""DictionaryLearning: a few directions, the atoms, that explain the patches of a real image; and such patches."""
+"""DictionaryLearning: learn a few atoms that explain the patches of a real image.
+
+And such patches.
+"""
 
 import math
 from functools import cached_property
@@ -31,7 +34,7 @@ SHORTEST = 0.5
 STEEPEST = 16 / (3 * math.sqrt(3))
 """The largest slope of what one atom explains of one patch."""
 STARTS = 200
-"""Random dictionaries from which the best one is searched, and then as many around the best."""
+"""Random starts of the search for the best dictionary, and then as many around the best."""
 AT_ONCE = 1 << 21
 """Products of atoms and patches held at a time."""
 
@@ -70,8 +73,8 @@ class DictionaryLearning(Problem):
     batch : int
         Patches drawn for a reward.
     noise : Noise, optional
-        How rewards are drawn around their mean. By default a reward is the average explained share of `batch` patches
-        drawn at random with replacement, the mean of which is f exactly.
+        The distribution of rewards around their mean. By default a reward is the average explained
+        share of `batch` patches drawn at random with replacement, whose mean is exactly f.
 
     Notes
     -----
@@ -157,7 +160,7 @@ class DictionaryLearning(Problem):
         return frozen(best.ravel())
 
     def _better(self, best: Array, most: float, start: Array) -> tuple[Array, float]:
-        """Return the better one of a dictionary and what becomes of another, and its mean."""
+        """Return the better one of a dictionary and another after local search, and its mean."""
         atoms = _settle(self._patches, unit_rows(start))
         value = float(self._mean(atoms.reshape(1, -1))[0])
         return (atoms, value) if value > most else (best, most)
@@ -169,7 +172,7 @@ class DictionaryLearning(Problem):
 
     @property
     def tolerance(self) -> float:
-        """By how much a dictionary may be better that the search has missed, in part of the owners of few patches."""
+        """By how much a dictionary that the search has missed may be better."""
         return 1e-6
 
     def _units(self, points: Array) -> tuple[Array, Array]:
@@ -232,11 +235,12 @@ def _settle(patches: Array, atoms: Array) -> Array:
 def image_patches(name: str = "moon", size: tuple[int, int] = (2, 2), count: int = 500, seed: RandomLike = 0) -> Array:
     """Return random patches of a photograph that comes with scikit-image, centred and of length 1.
 
-    A grey patch of h x w pixels with its mean removed lies in a subspace of h w - 1 dimensions. It is given by its
-    coordinates there, so that a bandit has no dimension to search in which nothing happens: for 2 x 2 pixels, 3
-    numbers. They are those of the cosine transform (`patch_basis`). Constant patches are passed over; no place of the
-    image is taken twice. In those of the default image, two directions stand out; those of "camera", say, are nearly
-    alike in all directions, and have many dictionaries that are almost the best.
+    A grey patch of h x w pixels with its mean removed lies in a subspace of h w - 1 dimensions. It
+    is given by its coordinates there, without an irrelevant dimension: for 2 x 2 pixels, 3 numbers.
+    They are those of the cosine transform (`patch_basis`). Constant patches are skipped; no place
+    of the image is taken twice. The patches of the default image have two dominant directions;
+    those of "camera", for example, are nearly isotropic, and have many dictionaries that are almost
+    the best.
 
     Parameters
     ----------
@@ -247,7 +251,7 @@ def image_patches(name: str = "moon", size: tuple[int, int] = (2, 2), count: int
     count : int
         Number of patches.
     seed : int, SeedSequence or Generator
-        Draws the places.
+        Source of randomness: draws the places.
 
     Returns
     -------
@@ -287,7 +291,13 @@ def image_patches(name: str = "moon", size: tuple[int, int] = (2, 2), count: int
 def patch_basis(size: tuple[int, int] = (2, 2)) -> Array:
     """Return an orthonormal basis of patches whose pixels sum to zero: cosines, the rows of (h w - 1, h w).
 
-    `coordinates @ patch_basis(size)` are pixels, row by row, of patches or of atoms learnt from them.
+    `coordinates @ patch_basis(size)` are pixels, row by row, of patches or of atoms learnt from
+    them.
+
+    Parameters
+    ----------
+    size : (int, int)
+        Height h and width w of a patch.
 
     Examples
     --------

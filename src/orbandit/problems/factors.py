@@ -1,4 +1,4 @@
-"""Factors: pairs of factor matrices as arms, and what their product is invariant under.
+"""Factors: pairs of factor matrices as arms, with the symmetry of their product.
 
 An arm is x = M.ravel() with M of shape (K, I + J): factor k is one block, its weights for I users and then for J items.
 The prediction is P = H W^T with H = M[:, :I]^T and W = M[:, I:]^T,

@@ -17,7 +17,7 @@ from orbandit.spaces.feasible_set import FeasibleSet
 
 @final
 class Function(Problem):
-    """The problem whose mean is a given function; `ob.problems.check` tells whether what is said of it is true.
+    """The problem whose mean is a given function; `ob.problems.check` tests its claims.
 
     Parameters
     ----------
@@ -26,16 +26,17 @@ class Function(Problem):
     space : Space
         Where points live.
     group : Group or None
-        What the mean is invariant under; it must preserve the space.
+        The symmetry of the mean, which must map the space onto itself; None for no symmetry.
     optimizer : (dim,) array
         A point with the largest mean.
     lipschitz : float or None
-        The Lipschitz constant of the mean; None if it has none, or it is not known.
+        The Lipschitz constant of the mean; None if there is none, or it is unknown.
     noise : Noise
-        How rewards are drawn; its `reward_range` holds all means.
+        The distribution of rewards around their mean; its `reward_range` contains all means.
     feasible : callable, optional
-        Which points are allowed, if not all: takes points (m, dim), and returns margins (m,), allowed from 0 up, or
-        bools. It is invariant under the group, and agents that take it play allowed points only.
+        The constraint: takes (m, dim) points and returns (m,) bools, or margins that are feasible
+        if >= 0. It must be invariant under the group. Agents that take it play feasible points
+        only.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Function(Problem):
 
     @property
     def feasible(self) -> Feasible | None:
-        """The margins of points, if a rule was given; 1 and -1 for one that says yes and no."""
+        """The margins of points, if there is a constraint; 1 and -1 for one that returns bools."""
         return None if self._region.is_whole else self._margins
 
     def _margins(self, points: npt.ArrayLike) -> Array:

@@ -1,4 +1,4 @@
-"""GaussianProcess: a random function with a symmetry, and a proof of how high it is."""
+"""GaussianProcess: a random invariant function with a certified optimum."""
 
 import math
 from dataclasses import replace
@@ -16,9 +16,9 @@ from orbandit.problems.noise import BERNOULLI, Noise
 from orbandit.spaces import Ball, Box, Space
 
 BUMPS = 200_000
-"""Most bumps a function may have: centres times elements of the group."""
+"""Most bumps of a function: centres times elements of the group."""
 MIN_BUMPS, MAX_BUMPS, USUAL_BUMPS = 16, 64, 12_000
-"""Centres by default: as many as there are length scales in X/G, but within limits that a proof can cope with."""
+"""Limits of the default number of centres, which is that of length scales in X/G."""
 
 SHORTEST, LONGEST = 1e-4, 4.0
 MOST_CENTERS = 4_000
@@ -30,55 +30,59 @@ SLOPE_TOLERANCE = 0.1
 BUDGET = 400_000_000
 MAX_DRAWS = 64
 APART = 0.01
-"""How far from a fixed point and from the middle of the space the optimum is, in units of the diameter."""
+"""Least distance of the optimum from fixed points and from the middle of the space, in
+diameters."""
 
 
 @final
 class GaussianProcess(Problem):
-    """A random function, invariant under a group, drawn from a Gaussian process, with a proof of its optimum.
+    """A random invariant function, drawn from a Gaussian process, with a certified optimum.
 
-    The kernel is Matern's with nu = 5/2 and a length scale l, averaged over the group,
+    The kernel is Matern with nu = 5/2 and length scale l, averaged over the group,
 
         k(x, y) = (1 + z + z^2 / 3) exp(-z),   z = sqrt(5) ||x - y|| / l,     k_G(x, y) = mean over g of k(g x, y),
 
-    or, if `epsilon` is above 0, the quasi-invariant mixture (1 - epsilon) k_G + epsilon k, to see what a wrong symmetry
-    costs. Values v of the process are drawn at random centres p_j of the space, and
+    or, if `epsilon` is above 0, the quasi-invariant mixture (1 - epsilon) k_G + epsilon k, to
+    measure the cost of a wrong symmetry. Values v of the process are drawn at random centres p_j of
+    the space, and
 
         f(x) = sum_j a_j k_G(x, p_j)   with   sum_j a_j k_G(p_i, p_j) = v_i
 
-    is the mean of the process given these values. The mean reward is 0.05 + 0.9 (f - lo) / (hi - lo), scaled to the
-    range of the noise. That lo <= f <= hi on the whole space is proved by branch and bound, and so is that
-    no mean is above `optimum` by more than `tolerance`, and no slope above `lipschitz`.
+    is the posterior mean of the process given these values. The mean reward is 0.05 + 0.9 (f - lo)
+    / (hi - lo), scaled to the range of the noise. Branch and bound proves that lo <= f <= hi on the
+    whole space, that no mean is above `optimum` by more than `tolerance`, and that no slope is
+    above `lipschitz`.
 
-    The proof has a budget, of about ten seconds. With the defaults it takes a fraction of a second in two and three
-    dimensions, for a tolerance of 1e-6 too, and `lipschitz` is within 10 % of the steepest slope. In six it takes the
-    whole budget, mostly reaches a tolerance of 0.01, and `lipschitz` is one and a half to three times the steepest
-    slope found. Where the budget does not suffice for the tolerance asked for, `tolerance` is what was proved, and
-    the representation says so.
+    The proof has a budget, of about ten seconds. With the defaults it takes a fraction of a second
+    in two and three dimensions, for a tolerance of 1e-6 too, and `lipschitz` is within 10 % of the
+    steepest slope. In six it takes the whole budget, mostly reaches a tolerance of 0.01, and
+    `lipschitz` is one and a half to three times the steepest slope found. If the budget does not
+    suffice for the requested tolerance, `tolerance` is the proved one, and the representation says
+    so.
 
-    The averaged kernel has its largest variance at fixed points of the group. A draw with its optimum there, or in the
-    middle of the space, is passed over: agents that begin there would be given it.
+    The orbit-averaged kernel has its largest variance at fixed points of the group. A draw with its
+    optimum there, or in the middle of the space, is rejected, since some agents start there.
 
     Parameters
     ----------
     group : Group
-        Finite. The function is invariant under it if epsilon is 0.
+        A finite group. The function is invariant under it if epsilon is 0.
     space : Space, optional
-        Where points live; the group must preserve it. By default [0, 1]^dim or, if the group does not
-        preserve that, the unit ball.
+        Where points live; the group must map it onto itself. By default [0, 1]^dim or, if the group
+        does not map that onto itself, the unit ball.
     length_scale : float
-        The length l, from 1e-4 to 4 diameters of the space.
+        The length scale l, from 1e-4 to 4 diameters of the space.
     centers : int, optional
-        How many centres there are; with all their images, 200,000 at most. By default as many as X/G has volumes
-        l^dim, but at most 64 and at most 12,000 images, and at least 16.
+        Number of centres; at most 200,000 with all their images. By default as many as X/G has
+        volumes l^dim, but at most 64 and at most 12,000 images, and at least 16.
     epsilon : float
-        From 0, for an invariant function, to 1, for one that has nothing to do with the group.
+        From 0, for an invariant function, to 1, for one without the symmetry.
     tolerance : float
         How far the largest mean may be above `optimum`, in units of the range of rewards.
     seed : int
-        Draws centres and values.
+        Seed for the centres and values.
     noise : Noise
-        How rewards are drawn.
+        The distribution of rewards around their mean.
 
     Examples
     --------
@@ -170,7 +174,7 @@ class GaussianProcess(Problem):
     def nearly(self) -> Group:
         """The group over which the kernel is averaged: `group`; for epsilon > 0, an approximate symmetry.
 
-        Pass it to an agent to see what a wrong symmetry costs.
+        Pass it to an agent to measure the cost of a wrong symmetry.
         """
         return self._nearly
 
@@ -181,7 +185,7 @@ class GaussianProcess(Problem):
 
     @property
     def tolerance(self) -> float:
-        """By how much the largest mean may exceed `optimum`: proved, whether as little as asked for or not."""
+        """By how much the largest mean may exceed `optimum`, as proved."""
         proved = self._certificate
         return self._scale * (proved.high - proved.highest.value) + ROUNDING * self._span
 
@@ -197,7 +201,7 @@ class GaussianProcess(Problem):
 
     @property
     def _scale(self) -> float:
-        """What a unit of the function is in units of the mean."""
+        """The mean's change per unit of the function."""
         return WIDTH * self._span / (self._certificate.high - self._certificate.low)
 
     def _mean(self, points: Array) -> Array:
@@ -225,7 +229,7 @@ class GaussianProcess(Problem):
         return parts
 
     def _draw_function(self, rng: np.random.Generator) -> None:
-        """Draw values at the centres until the optimum tells nothing, and prove what is said of the function."""
+        """Draw values at the centres until the optimum is at no special point; certify it."""
         kernel = self._kernel()
         factor = np.linalg.cholesky(kernel + JITTER * np.trace(kernel) / len(kernel) * np.eye(len(kernel)))
         starts = np.concatenate([self._centers, self.space.sample(64, rng)])
@@ -247,7 +251,7 @@ class GaussianProcess(Problem):
         )
 
     def _tells(self, point: Array) -> bool:
-        """Tell whether a point is nearly the middle of the space or a fixed point of the group."""
+        """Return whether a point is nearly the middle of the space or a fixed point."""
         near = APART * self.space.diameter
         middle = self.space.project(np.mean(self.space.bounds, axis=0))
         if np.linalg.norm(point - middle) <= near:

@@ -1,4 +1,4 @@
-"""IdenticalMachines: how to share two kinds of jobs among machines that are all alike."""
+"""IdenticalMachines: split two classes of jobs among identical machines."""
 
 import math
 from typing import Literal, TypeAlias, final
@@ -44,7 +44,7 @@ SHORT = (1 + math.sqrt((VARIATION - 1) / (VARIATION + 1))) / 2
 
 @final
 class IdenticalMachines(SearchedProblem):
-    """Two classes of jobs on m machines that are alike; the arm says how much of a batch machine each one is.
+    """Two classes of jobs on m identical machines; the arm is the batch affinity of each machine.
 
     Small jobs (class 1, mean size ES_1 = 1) come at rate 0.24 m, batch jobs (class 2, ES_2 = 4) at rate 0.045 m.
     Machine i, with batch affinity x_i in [0, 1], takes its share of either,
@@ -62,12 +62,13 @@ class IdenticalMachines(SearchedProblem):
     invariant under all permutations of the machines, and continuous: as rho_i -> 1 it goes to 0 linearly in
     1 - rho_i, with a kink there.
 
-    The best arms set some machines apart for batch jobs: equal affinities reach 0.370, four machines 0.489, three
-    0.519. Optimum and Lipschitz constant are found by search, not proved. The steepest slopes found are on the edge
-    (t, 0, ..., 0): 1.4 for m = 2, 2.8 for m = 3, which no arm overloads, and for m >= 4 where that machine is about
-    to be overloaded, 7.2 for m = 4, 23 for m = 8 and 3.3 m for many. Such places are rare: at random arms of four
-    machines the slope is 0.12 in the median and below 1 in 99 of 100. So it pays to let OrbitTree learn the slope
-    (lipschitz=None), as `examples/identical_machines.py` does.
+    The best arms set some machines apart for batch jobs: equal affinities reach 0.370, four
+    machines 0.489, three 0.519. Optimum and Lipschitz constant are found by search, not proved. The
+    steepest slopes found are on the edge (t, 0, ..., 0): 1.4 for m = 2, 2.8 for m = 3, which no arm
+    overloads, and for m >= 4 where that machine is about to be overloaded, 7.2 for m = 4, 23 for m
+    = 8 and 3.3 m for many. Such places are rare: at random arms of four machines the slope is 0.12
+    in the median and below 1 in 99 of 100. So let OrbitTree learn the slope (lipschitz=None), as
+    `examples/identical_machines.py` does.
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ class IdenticalMachines(SearchedProblem):
         The distribution of job sizes around their means; the latter with a squared coefficient of variation of 10. It
         matters to the noise only: the mean of processor sharing is insensitive to it.
     noise : Noise, optional
-        How rewards are drawn around their mean. By default they are measured in a simulation of the queues.
+        The distribution of rewards around their mean. By default they come from a simulation of the
+        queues.
 
     Notes
     -----
@@ -152,7 +154,7 @@ class IdenticalMachines(SearchedProblem):
 
     @property
     def bias(self) -> float:
-        """The inverse of a window's mean slowdown is too high on average, the more so near overload."""
+        """The bias of the inverse of a window's mean slowdown, which is largest near overload."""
         if self.noise is not None:
             return 0.0
         return 0.02 if self._sizes == "exponential" else 0.05
@@ -206,7 +208,10 @@ class IdenticalMachines(SearchedProblem):
         return rewards
 
     def _slowdown(self, rates: Array, means: Array, rng: np.random.Generator) -> float:
-        """Simulate a window, and return the mean slowdown of its jobs, or a lower bound of it that is hopeless."""
+        """Simulate a window.
+
+        Return the mean slowdown of its jobs, or a lower bound that gives reward 0.
+        """
         old_places, old_sizes = self._present(rates, means, rng)
         gaps, classes, places, sizes = self._arrivals(WINDOW, rates, means, rng)
         gaps[0] = 0.0  # so that arrivals see the stationary state; in a time before the first, machines would empty

@@ -1,7 +1,8 @@
-"""Ackley, Rastrigin and Griewank: classic landscapes with many local optima, on the quotient of a reflection group.
+"""Ackley, Rastrigin and Griewank: multimodal test functions on the quotient of a reflection group.
 
-The classics have their optimum at the origin, which most groups fix, and in the middle of their domain, where most
-optimisers begin. Here they are functions of the folded point, seen from the folded optimum:
+The originals have their optimum at the origin, which most groups fix, and in the middle of their
+domain, where most optimisers start. Here they are functions of the folded point relative to the
+folded optimum:
 
     mean(x) = 1 - F(z) / F_max,     z = scale (fold(x) - fold(peak)).
 
@@ -24,7 +25,7 @@ from orbandit.spaces import Space
 
 
 class Landscape(Problem):
-    """What the three share: where the peak is, and the scale."""
+    """Base of the three: the peak and the scale."""
 
     _is_unit = True
     _classic_width: float
@@ -108,16 +109,17 @@ class Ackley(Landscape):
     space : Space
         Where points live.
     group : Group or None
-        A reflection group that preserves the space (`group.is_reflection`).
+        The symmetry: a reflection group that maps the space onto itself (`group.is_reflection`);
+        None for no symmetry.
     peak : (dim,) array, optional
         The best point; by default drawn by the seed, away from walls and from the middle.
     width : float, optional
-        The length of the classic domain that the longest side of the space stands for: the number of ripples across
-        it, by default 10.
+        The length of the original domain that the longest side of the space represents: the number
+        of ripples across it, by default 10.
     seed : int
-        Draws the peak.
+        Seed for the peak.
     noise : Noise
-        How rewards are drawn.
+        The distribution of rewards around their mean.
 
     Examples
     --------
@@ -151,11 +153,20 @@ class Rastrigin(Landscape):
 
     Parameters
     ----------
-    space, group, peak, seed, noise
-        As for `Ackley`.
+    space : Space
+        Where points live.
+    group : Group or None
+        The symmetry: a reflection group that maps the space onto itself (`group.is_reflection`);
+        None for no symmetry.
+    peak : (dim,) array, optional
+        The best point; by default drawn by the seed, away from walls and from the middle.
     width : float, optional
-        The length of the classic domain that the longest side of the space stands for: the number of ripples across
-        it, by default 4.
+        The length of the original domain that the longest side of the space represents: the number
+        of ripples across it, by default 4.
+    seed : int
+        Seed for the peak.
+    noise : Noise
+        The distribution of rewards around their mean.
 
     Examples
     --------
@@ -187,11 +198,20 @@ class Griewank(Landscape):
 
     Parameters
     ----------
-    space, group, peak, seed, noise
-        As for `Ackley`.
+    space : Space
+        Where points live.
+    group : Group or None
+        The symmetry: a reflection group that maps the space onto itself (`group.is_reflection`);
+        None for no symmetry.
+    peak : (dim,) array, optional
+        The best point; by default drawn by the seed, away from walls and from the middle.
     width : float, optional
-        The length of the classic domain that the longest side of the space stands for, by default 40; a ripple is
-        2 pi long on the first axis.
+        The length of the original domain that the longest side of the space represents, by default
+        40; a ripple is 2 pi long on the first axis.
+    seed : int
+        Seed for the peak.
+    noise : Noise
+        The distribution of rewards around their mean.
 
     Examples
     --------
@@ -216,10 +236,10 @@ class Griewank(Landscape):
 
 
 def well_moved_point(space: Space, group: Group | None, seed: int) -> Array:
-    """Return a point of the space that the group moves well, drawn by the seed: neither on a wall nor in the middle.
+    """Return a random point of the space, away from walls and from the middle.
 
-    Of 32 points it is the one whose least way, to an image of its own under a generator or to the middle, is the upper
-    quartile: extremes would sit in corners.
+    Of 32 points it is the one whose least distance to its images under the generators and to the
+    middle is the upper quartile; extremes would lie in corners.
     """
     points = space.sample(32, np.random.default_rng(seed))
     ways = [np.linalg.norm(points - space.project(np.mean(space.bounds, axis=0)), axis=1)]

@@ -54,20 +54,21 @@ class HardInstance(Problem):
 
 @final
 class LowerBoundFamily:
-    """Problems among which no agent can be good at all.
+    """The hard instances of the lower bound: no agent has small regret on all of them.
 
     Parameters
     ----------
     space : Space
         Where points live.
     group : Group or None
-        What the means are invariant under; it must preserve the space.
+        The symmetry of the means, which must map the space onto itself; None for no symmetry.
     delta : float
-        The distance between orbits of the packing, below 2 / (3 L): cones are delta / 2 wide and L delta / 2 high.
+        The distance between orbits of the packing, below 2 / (3 L): cones are delta / 2 wide and L
+        delta / 2 high.
     lipschitz : float
-        L, for spaces in units of their own.
+        The Lipschitz constant L, positive.
     seed : int
-        Draws the packing.
+        Seed for the packing.
 
     Examples
     --------

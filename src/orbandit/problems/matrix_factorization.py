@@ -1,11 +1,12 @@
-"""MatrixFactorization and RatingFactorization: find the factors of a matrix of ratings, known up to a mixing of them.
+"""MatrixFactorization and RatingFactorization: find the factors of a matrix of ratings.
 
 The arm is a pair of factor matrices H, W, as `problems/factors.py` writes them, and what it predicts is P = H W^T. In
 `MatrixFactorization` some H, W are hidden, and the reward of an arm has the mean
 
     1 - ||P - R|| / c,     R the product of the hidden factors, c the largest ||P - R|| of all arms (Frobenius norms).
 
-That is Appendix E of the paper with its slips mended: its f is a loss, and its arm set [0, 1] is not preserved by O(K).
+That is Appendix E of the paper with two corrections: its f is a loss, and its arm set [0, 1] is not
+invariant under O(K).
 
 In `RatingFactorization` R is a table of real ratings, and a reward comes from a single one of them: a cell (a, b) of
 the table is drawn, then a rating r from that cell, and the reward is
@@ -32,9 +33,9 @@ from orbandit.problems.ratings import Ratings, group_ratings, load_ratings
 from orbandit.spaces import Ball
 
 STARTS = 64
-"""Random points from which the best factors in a box are searched for."""
+"""Random starts of the search for the best factors in a box."""
 FOUND = 1e-6
-"""How far a search may have ended below the summit that it was climbing."""
+"""How far a search may have ended below its local optimum."""
 
 
 @final
@@ -57,11 +58,11 @@ class MatrixFactorization(Problem):
         n^(1 / (2 d + 2)), for n rounds. It acts in the plane of the first two factors: by the symmetries of a polygon
         with q / 2 corners if q is even, by q rotations if it is odd. One factor has two elements at most.
     horizon : int, optional
-        n, for arms="subgroup" only.
+        Number of rounds n, for arms="subgroup" only.
     seed : int
-        Draws the hidden factors, uniformly from the arm set.
+        Seed for the hidden factors, which are uniform on the arm set.
     noise : Noise
-        How rewards are drawn around their mean.
+        The distribution of rewards around their mean.
 
     Examples
     --------
@@ -149,10 +150,15 @@ class RatingFactorization(Problem):
         Numbers of groups, I and J.
     factors : int
         K; the dimension is K (I + J).
-    arms, horizon
-        As in `MatrixFactorization`.
+    arms : "ball", "signed", "nonnegative" or "subgroup"
+        The arm set, and with it the group. A ball of radius sqrt(2 sqrt(I J)), under all of O(K).
+        Entries in [-1, 1], under permutations of the factors and changes of their signs. Entries in
+        [0, 1], under permutations only. Or the paper's choice: the ball, under a finite subgroup of
+        O(K) whose order is the integer nearest to n^(1 / (2 d + 2)), for n rounds.
+    horizon : int, optional
+        Number of rounds n, for arms="subgroup" only.
     noise : Noise, optional
-        Draws rewards around their mean instead of from single ratings.
+        Distribution of rewards around their mean, instead of rewards from single ratings.
 
     Examples
     --------
@@ -230,7 +236,7 @@ class RatingFactorization(Problem):
 
     @property
     def tolerance(self) -> float:
-        """By how much the largest mean may exceed `optimum`: rounding, or what a search may miss of its summit."""
+        """By how much the largest mean may exceed `optimum`: rounding, or the error of a search."""
         return max(super().tolerance, min(FOUND, self.gap))
 
     def predict(self, points: npt.ArrayLike) -> Array:

@@ -1,4 +1,4 @@
-"""Noise: how a reward is drawn around its mean. Every kind keeps the mean exactly, at the ends of the range too."""
+"""Noise: distributions of rewards with an exact given mean, also at the ends of the range."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -40,7 +40,7 @@ class Noise(ABC):
     def divergence(self, means: Array, others: Array) -> Array:
         """Return the Kullback-Leibler divergence of a reward with each mean from one with the other mean.
 
-        Refused by kinds of noise that do not say what it is.
+        Refused by kinds of noise that do not implement it.
         """
         raise InputError(
             f"the divergence between rewards of {shown(self)} is not known; use Bernoulli() or ClippedGaussian(...)."
@@ -120,9 +120,9 @@ class ClippedGaussian(ScaledNoise):
     Parameters
     ----------
     deviation : float
-        Of the Gaussian before clipping, in units of rewards.
-    reward_range : (low, high)
-        Where rewards are clipped.
+        The standard deviation of the Gaussian before clipping, in units of rewards; positive.
+    reward_range : (low, high), default (0, 1)
+        The range to which rewards are clipped.
 
     Examples
     --------
@@ -215,23 +215,14 @@ def _clipped_mean(centers: Array, s: float) -> tuple[Array, Array]:
 
 @final
 class Uniform(ScaledNoise):
-    """A reward uniform on [mean - w, mean + w], with w the half-width or, near an end of the range, the way to it.
+    """A reward uniform on [mean - w, mean + w]; w is the half-width, or less near an end.
 
     Parameters
     ----------
     half_width : float
-        In units of rewards.
-    reward_range : (low, high)
-        Where rewards lie.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import orbandit as ob
-    >>> means = np.full((10_000, 2), [0.5, 0.1])
-    >>> rewards = ob.problems.Uniform(0.2).sample(means, np.random.default_rng(0))
-    >>> rewards.min(axis=0).round(2), rewards.max(axis=0).round(2)  # narrower near an end
-    (array([0.3, 0. ]), array([0.7, 0.2]))
+        The half-width, in units of rewards; positive.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward.
     """
 
     def __init__(self, half_width: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
@@ -253,17 +244,9 @@ class Beta(ScaledNoise):
     Parameters
     ----------
     concentration : float
-        c: the variance is m (1 - m) / (1 + c), from nearly that of Bernoulli rewards to nearly none.
-    reward_range : (low, high)
-        Where rewards lie.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import orbandit as ob
-    >>> rewards = ob.problems.Beta(20.0).sample(np.full(100_000, 0.8), np.random.default_rng(0))
-    >>> float(rewards.mean().round(2)), float(rewards.std().round(2))
-    (0.8, 0.09)
+        The parameter c, positive: the variance is m (1 - m) / (1 + c).
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward.
     """
 
     def __init__(self, concentration: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:

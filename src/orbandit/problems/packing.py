@@ -1,7 +1,8 @@
 """Packings of orbits: points whose orbits keep a distance, as many as fit without moving any.
 
-A point may be added to W as long as it is farther than delta from all of W. First uniform points are tried in turn,
-then climbers look for the largest hole left. What they miss may still be there: W is maximal as far as they can tell.
+A point may be added to W as long as it is farther than delta from all of W. First uniform points
+are tried in turn, then a local search for the largest hole left. It may miss holes: W is maximal as
+far as the search can tell.
 """
 
 import math
@@ -20,11 +21,11 @@ LIMIT = 20_000
 
 SAMPLED = 2048
 QUIET = 4
-"""The sampling ends after so many batches without a new point, and the climbing after so many rounds."""
+"""Batches without a new point that end the sampling, and rounds without one that end the search."""
 
 
 def pack(space: Space, group: Group | None, delta: float, rng: np.random.Generator) -> Array:
-    """Return points of the space, (k, dim), whose orbits are farther than delta apart; no other was seen to fit."""
+    """Return points of the space, (k, dim), whose orbits are farther than delta apart."""
     symmetry = group or Trivial(space.dim)
     # Balls around a maximal packing cover X/G. (The quotient by an infinite group has another dimension.)
     if not math.isinf(symmetry.order) and log_ball_count(space, delta) - math.log(symmetry.order) > math.log(LIMIT):
@@ -61,7 +62,7 @@ def _packed(
     packing = np.empty((0, space.dim)) if first is None else first[None]
 
     def room(points: Array) -> Array:
-        """Return by how much points are farther than delta from the packing, and from the boundary if that counts."""
+        """Return the distance of points to the packing, or to the boundary if less, minus delta."""
         far = nearest(points) if len(packing) else np.full(len(points), space.diameter + delta)
         return far - delta if depth is None else np.minimum(far, depth(points)) - delta
 

@@ -1,7 +1,8 @@
-"""Search of noiseless functions on a space, for problems whose best point and steepest slope have no closed form.
+"""Global search of noiseless functions on a space, for optima and slopes without a closed form.
 
-Many climbers start at once. Each proposes points around itself, goes to the best if it is better, and widens or narrows
-its steps: a (1 + lambda) evolution strategy, which needs no gradients and does not mind kinks or walls.
+Many starts run at once, each a (1 + lambda) evolution strategy: it proposes points around the
+current one, moves to the best if it is better, and adapts its step size. It needs no gradients and
+handles kinks and walls.
 """
 
 from abc import abstractmethod
@@ -22,19 +23,19 @@ Values = Callable[[Array], Array]
 SAMPLES, CLIMBERS, PROPOSALS, ROUNDS = 4096, 24, 16, 400
 WIDER, NARROWER = 1.5, 0.75
 FINEST = 1e-10
-"""Steps below this fraction of the diameter end a climb."""
+"""Steps below this fraction of the diameter end a search."""
 
 STEP = 1e-6
 """Half the distance, in diameters, over which a slope is measured."""
 
 MARGIN = 1.02
-"""A steepest slope found by search is taken to be this much steeper."""
+"""Safety factor on the steepest slope found by search."""
 
 
 def climb(
     values: Values, space: Space, starts: Array, rng: np.random.Generator, rounds: int = ROUNDS
 ) -> tuple[Array, Array]:
-    """Return where climbers from the starts end, (k, dim), and their values, (k,)."""
+    """Return the end points of the searches from the starts, (k, dim), and their values, (k,)."""
     axes = space.frame()[1]
     points, best = starts.copy(), np.asarray(values(starts))
     steps = np.full(len(points), 0.1 * space.diameter)
@@ -58,7 +59,7 @@ def climb(
 
 
 def highest(values: Values, space: Space, rng: np.random.Generator, starts: Array | None = None) -> tuple[Array, float]:
-    """Return the best point that climbers find from the best of a sample and from given starts, and its value."""
+    """Return the best point found from a sample and from given starts, and its value."""
     sample = space.sample(SAMPLES, rng)
     sample = sample[np.argsort(-np.asarray(values(sample)))[:CLIMBERS]]
     if starts is not None:
@@ -92,10 +93,10 @@ def steepness(values: Values, space: Space) -> Values:
 
 
 class SearchedProblem(Problem):
-    """A problem whose optimum and Lipschitz constant are found by search, once, when first asked for.
+    """A problem whose optimum and Lipschitz constant are found by search, once, on first use.
 
-    A subclass may know good places to start from. What is found is not proved: the Lipschitz constant is the steepest
-    slope found, and 2 % more.
+    A subclass may give good starts. The results are not proved: the Lipschitz constant is the
+    steepest slope found, plus 2 %.
     """
 
     def __init__(self, space: Space, group: Group | None, noise: Noise | None) -> None:
@@ -113,7 +114,7 @@ class SearchedProblem(Problem):
 
     @property
     def tolerance(self) -> float:
-        """How far the search may have ended below the summit it found; there may be a higher one."""
+        """How far the search may have ended below its local optimum; there may be a better one."""
         return 1e-6
 
     @cached_property
@@ -126,7 +127,7 @@ class SearchedProblem(Problem):
 
     @property
     def lipschitz(self) -> float | None:
-        """The steepest slope found, and 2 % more."""
+        """The steepest slope found, plus 2 %."""
         return self._steepest
 
     @abstractmethod

@@ -4,11 +4,12 @@ The layout x = (x_1, ..., x_m) of units in a disk of radius R about 0, at least 
 
     min( min_i R - ||x_i||,  min_{i < j} ||x_i - x_j|| - d ),
 
-and is allowed from 0 up. There is none unless R >= d / (2 sin(pi / min(m, 6))), which is enough for m <= 7, and, by
-Groemer's inequality, m <= 2 pi R^2 / (sqrt(3) d^2) + pi R / d + 1.
+and is feasible if that is >= 0. There is none unless R >= d / (2 sin(pi / min(m, 6))), which
+suffices for m <= 7, and, by Groemer's inequality, m <= 2 pi R^2 / (sqrt(3) d^2) + pi R / d + 1.
 
-To find a good one, random layouts are improved by sequential quadratic programming. The best of them then hop: a few
-units, one after the other, go to the best of many places, all are improved again, and what is better is kept.
+To find a good one, random layouts are improved by sequential quadratic programming. The best of
+them are then perturbed (basin hopping): a few units, one after the other, move to the best of many
+places, all are improved again, and a better layout is kept.
 """
 
 import math
@@ -30,20 +31,21 @@ Slopes: TypeAlias = Callable[[Array], Array]
 """Returns the gradient at each point of a batch."""
 
 ROUNDING = 1e-9
-"""Margins that are below 0 by less than this count as 0: a unit on the rim is rounded to either side of it."""
+"""Margins that are below 0 by less than this count as 0, since units on the rim are rounded."""
 
 ROOM = 1e-4
-"""Improved layouts are asked to keep to the rules with this much to spare: they do it to 1e-6 or so."""
+"""Slack of the constraints in an improvement, which satisfies them to 1e-6 or so."""
 
 NEAR = 3.0
-"""Rules of pairs farther apart than this many distances are left out of an improvement, and looked at after it."""
+"""Pairs farther apart than this many distances are no constraints of an improvement, but checked
+after it."""
 
 STARTS, WALKERS, PLACES, STEPS = 32, 8, 96, 100
 MOST_HOPS = 128
 """Hops of a walker: 8 for each unit, but at most so many."""
 
 ATTEMPTS = 20
-"""So many times a layout is begun anew if no place is left for one of its units, and then again on lattices."""
+"""Restarts of a random layout that has no place left for a unit, and then of one on a lattice."""
 
 
 @final
@@ -72,7 +74,7 @@ class Site:
             raise self._too_small("do not fit")
 
     def margins(self, points: Array) -> Array:
-        """Return by how much each layout keeps to the rules, in metres; allowed are those from 0 up."""
+        """Return the margin of each layout, in metres; feasible if >= 0."""
         layouts = np.ascontiguousarray(points).reshape(len(points), self.units, 2)
         distances, pairs = np.empty(len(points)), np.empty((len(points), 2), dtype=np.int64)
         nearest_pairs(layouts, distances, pairs)
@@ -81,14 +83,14 @@ class Site:
         return np.where((margins < 0) & (margins >= -ROUNDING), 0.0, margins)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw allowed layouts, (size, dim): one unit after the other, uniform where the earlier ones let it stand.
+        """Draw feasible layouts, (size, dim): unit by unit, each uniform given the earlier ones.
 
-        Where no place is left, again and again, units stand on random vertices of a lattice, or on a ring.
+        If no place is left repeatedly, units are put on random vertices of a lattice, or on a ring.
         """
         return np.array([self._drawn(rng) for _ in range(size)]).reshape(size, 2 * self.units)
 
     def best(self, values: Values, slopes: Slopes, rng: np.random.Generator) -> Array:
-        """Search for the allowed layout with the largest value, (dim,)."""
+        """Search for the feasible layout with the largest value, (dim,)."""
 
         def improved(point: Array) -> Array:
             return self.improved(point, values, slopes)
@@ -104,7 +106,10 @@ class Site:
         return best
 
     def improved(self, point: Array, values: Values, slopes: Slopes) -> Array:
-        """Return a better layout near an allowed one, by sequential quadratic programming, or the layout itself."""
+        """Improve a feasible layout by sequential quadratic programming.
+
+        Return it, or the layout itself.
+        """
         from scipy.optimize import NonlinearConstraint, minimize
 
         radius, layout = self.radius - ROOM, point.reshape(-1, 2)
@@ -155,7 +160,7 @@ class Site:
         raise self._too_small("were not found to fit")
 
     def _proposals(self, rng: np.random.Generator) -> Iterator[Array]:
-        """Yield layouts that may have too few units or break the rules, (k, 2)."""
+        """Yield layouts that may have too few units or be infeasible, (k, 2)."""
         for _ in range(ATTEMPTS):
             layout = np.empty((0, 2))
             for _ in range(self.units):

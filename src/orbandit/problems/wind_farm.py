@@ -1,4 +1,4 @@
-"""WindFarm: where to put turbines so that they take as little wind from each other as they can."""
+"""WindFarm: layouts of a wind farm with as little wake loss as possible."""
 
 import math
 from functools import cached_property, partial
@@ -21,7 +21,7 @@ SITE = 325.0
 """Radius in metres of a site for one turbine, 1300 / sqrt(16): of m turbines, sqrt(m) times as much."""
 
 LARGEST = 1e5
-"""Radius in metres of the largest site: on a larger one, steps of a search would step over wakes."""
+"""Radius in metres of the largest site: on a larger one, steps of a search would miss wakes."""
 
 WINDS = 16
 ROSES: dict[str, tuple[float, ...]] = {
@@ -57,15 +57,16 @@ class WindFarm(SearchedProblem):
 
         (share of the rated power, averaged over turbines and wind directions) min(1, d_min / 2 D)
 
-    with d_min the least distance between two turbines. With `spacing="penalty"` it so departs from the published model
-    in two ways, to be a problem for every bandit. There, a wake begins with a jump, of 2/3 on its axis, so that the
-    mean has no Lipschitz constant; here, it sets in by h(t) = t^2 (3 - 2 t) for t < 1, and from dx = D on (h = 1) it is
-    that of the model. And there, turbines in one place take no wind from each other, and a rule keeps them 2 D apart;
-    here, the last factor does.
+    with d_min the least distance between two turbines. With `spacing="penalty"` it departs from the
+    published model in two ways, so that every bandit can play it. There, a wake begins with a jump,
+    of 2/3 on its axis, so that the mean has no Lipschitz constant; here, it sets in by h(t) = t^2
+    (3 - 2 t) for t < 1, and from dx = D on (h = 1) it is that of the model. And there, turbines in
+    one place take no wind from each other, and a constraint keeps them 2 D apart; here, the last
+    factor does.
 
-    With `spacing="constraint"` all is as published: h = 1 for dx > 0, there is no last factor, `feasible` has the
-    rules, and `lipschitz` is None. Then `optimum` is that of layouts that keep the rules; others, with turbines in one
-    place, may have larger means.
+    With `spacing="constraint"` all is as published: h = 1 for dx > 0, there is no last factor,
+    `feasible` has the constraints, and `lipschitz` is None. Then `optimum` is that of feasible
+    layouts; others, with turbines in one place, may have larger means.
 
     Winds are named by where they come from, clockwise from north: of k directions, the i-th comes from 360 i / k
     degrees and blows along (-sin, -cos) of that angle.
@@ -76,32 +77,34 @@ class WindFarm(SearchedProblem):
     optimum for up to 12 turbines at the usual density; on crowded sites they may differ by 0.001, and with 16 turbines
     by 0.01.
 
-    With `spacing="constraint"`, random layouts that keep the rules are improved by sequential quadratic programming,
-    and the best 8 again and again after one to three of their turbines were moved: 8 times for each turbine, but at
-    most 128 times. With rose="iea37" other seeds find the same for 8 turbines, and differ by 0.008 for 12 and 16. For
-    the case studies it finds 422,923 MWh with 16 turbines in some 10 seconds, and 869,666 with 36 in 40; by SNOPT with
-    wake expansion, the best of the results published for them, it is 418,924 and 863,676. With 64 it takes minutes.
+    With `spacing="constraint"`, random feasible layouts are improved by sequential quadratic
+    programming, and the best 8 repeatedly after one to three of their turbines were moved: 8 times
+    for each turbine, but at most 128 times. With rose="iea37" other seeds find the same for 8
+    turbines, and differ by 0.008 for 12 and 16. For the case studies it finds 422,923 MWh with 16
+    turbines in some 10 seconds, and 869,666 with 36 in 40; by SNOPT with wake expansion, the best
+    of the results published for them, it is 418,924 and 863,676. With 64 it takes minutes.
 
     Parameters
     ----------
     turbines : int
         m, at least 2: one turbine stands in no wake.
     radius : float, optional
-        Of the disk, in metres, from 65 to 100,000. By default 325 sqrt(m): the density of the case of 16 turbines on
-        1300 m.
+        Radius of the disk, in metres, from 65 to 100,000. By default 325 sqrt(m): the density of
+        the case of 16 turbines on 1300 m.
     rose : "uniform", "iea37" or (k,) array
         How often the wind comes from each direction. "uniform": 16 directions alike; then the group exchanges turbines,
         and turns and mirrors the farm, Joint(BlockPermutation(m, 2), Diagonal(Dihedral(16), m)). "iea37": the
         16 frequencies of the case study. An array: frequencies of k >= 1 evenly spaced directions, not negative and
         not all 0; they are scaled to sum to 1. With the latter two the group is BlockPermutation(m, 2).
     noise : Noise, optional
-        How rewards are drawn around their mean. By default they are what the wind brings: the mean reward in
+        The distribution of rewards around their mean. By default a reward is the mean reward in
         directions drawn from the rose.
     directions : int
-        How many directions are drawn for a reward, if there is no `noise`.
+        Number of directions drawn for a reward, if there is no `noise`.
     spacing : "penalty" or "constraint"
-        Whether turbines that are too near each other cost part of the mean, and all layouts on the disk are allowed, or
-        break a rule of the published model. Then the disk must have room for all turbines.
+        Whether turbines too close to each other lower the mean, and all layouts on the disk are
+        feasible, or violate a constraint of the published model. Then the disk must have room for
+        all turbines.
 
     Examples
     --------
@@ -175,16 +178,19 @@ class WindFarm(SearchedProblem):
 
     @property
     def lipschitz(self) -> float | None:
-        """The steepest slope found, and 2 % more; None with spacing="constraint", where wakes begin with a jump."""
+        """The steepest slope found, plus 2 %.
+
+        None with spacing="constraint", where wakes begin with a jump.
+        """
         return super().lipschitz if self._site is None else None
 
     @property
     def feasible(self) -> Feasible | None:
-        """Returns by how much each layout keeps to the rules; None with spacing="penalty", which has none.
+        """The constraints; None with spacing="penalty", which has none.
 
-        `farm.feasible(points)` are margins in metres, (n,), of allowed layouts from 0 up: the least of the distances of
-        turbines to the rim of the disk, from inside, and of what pairs have more than 2 D between them. What is below 0
-        by less than a nanometre is rounding, and counts as 0.
+        `farm.feasible(points)` returns margins in metres, (n,), feasible if >= 0: the least of the
+        distances of turbines to the rim of the disk, from inside, and of the distances of pairs
+        minus 2 D. A violation of less than a nanometre is rounding, and counts as 0.
         """
         return self._feasible
 
@@ -197,7 +203,7 @@ class WindFarm(SearchedProblem):
         Parameters
         ----------
         points : (n, dim) array
-            Layouts, allowed or not.
+            Layouts, feasible or not.
 
         Examples
         --------
@@ -225,7 +231,7 @@ class WindFarm(SearchedProblem):
         return shares
 
     def _spacing(self, points: Array) -> Array:
-        """Return the factor that keeps turbines apart: 1 where a rule does."""
+        """Return the factor that keeps turbines apart: 1 if a constraint does."""
         if self._site is not None:
             return np.ones(len(points))
         return np.asarray(np.minimum(1.0, self._nearest(points)[0] / (2 * DIAMETER)))

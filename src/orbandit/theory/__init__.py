@@ -1,4 +1,4 @@
-"""The paper's bounds as functions, with their constants and conditions, and the limit of a single instance."""
+"""The paper's bounds as functions, with constants and conditions, and instance-dependent bounds."""
 
 from orbandit.theory.covering import CoveringBounds, covering_bounds
 from orbandit.theory.graphs import IndependentSetBounds, independent_set_bounds

@@ -1,4 +1,4 @@
-"""Proposition 1: how many points cover a set, or keep a distance in it, by volumes.
+"""Proposition 1: bounds on covering and packing numbers by volumes.
 
     (1/delta)^d vol(S) / vol(B)  <=  N(S, delta)  <=  P(S, delta)  <=  (3/delta)^d vol(S) / vol(B)
 
@@ -50,7 +50,17 @@ class CoveringBounds:
 
 
 def covering_bounds(space: Space, delta: float, group: Group | None = None) -> CoveringBounds:
-    """Return Proposition 1's bounds for a space, or for the fundamental domain of a finite group in it.
+    """Return Proposition 1's bounds for a space, or for a fundamental domain in it.
+
+    Parameters
+    ----------
+    space : Space
+        The set S, or the space that the group acts on.
+    delta : float
+        The covering radius, or the distance of the packing; positive.
+    group : Group, optional
+        The symmetry: S is then its fundamental domain in the space. It must be finite. By default
+        there is none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Bounds by independent sets: what side observations are worth on a graph, after Cohen et al. and Lykouris et al.
+"""Bounds by independent sets, for side observations on a graph.
 
     Cohen, Hazan, Koren (2016), arm elimination:    O(log n  max over I of sum over i in I of 1 / Delta_i)
                                                     and O~(sqrt(alpha n)) whatever the gaps
@@ -28,7 +28,7 @@ from orbandit.meshes import OrbitGraph
 @final
 @dataclass(frozen=True)
 class IndependentSetBounds:
-    """Orders of regret, each as (from the best independent set found, from a clique cover): the truth is between.
+    """Orders of regret, each as (from the best independent set found, from a clique cover).
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ def independent_set_bounds(
     Parameters
     ----------
     graph : OrbitGraph
-        Who learns from whom.
+        The graph of side observations.
     gaps : (vertices,) array
-        Delta_i, at least 0.
+        The gaps Delta_i, at least 0.
     horizon : int
-        n.
+        Number of rounds n.
     bias : float
         Arms with gaps up to this are left out.
 

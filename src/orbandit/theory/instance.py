@@ -1,4 +1,4 @@
-"""The limit of Graves and Lai: what no consistent agent can beat on one problem and one mesh.
+"""The lower bound of Graves and Lai on the regret of consistent agents, on one problem and mesh.
 
 Arms are the points of a mesh, mu_k their means, mu* the largest of these, d their distances, and it is known that means
 are Lipschitz with constant L. With
@@ -6,26 +6,28 @@ are Lipschitz with constant L. With
     c = min  sum over k of c_k (mu* - mu_k)     over c >= 0 such that, for every arm k that is not optimal,
              sum over j of c_j kl(mu_j, max(mu_j, mu* - L d(k, j))) >= 1
 
-the regret against mu* is at least c log n (1 + o(1)) for every agent that is consistent: its regret is below every
-power of n on all Lipschitz means. Arm j must be played c_j log n times. The row of k says why: raise k to mu*, and
-others as far as the Lipschitz constant then asks; k is now as good as the best, and plays have to tell that this is not
-so. Arms that are left as they are, mu_j >= mu* - L d(k, j), tell nothing, and optimal arms never do: ties are one set.
-Without structure (L infinite) c is the sum over k of (mu* - mu_k) / kl(mu_k, mu*), the limit of Lai and Robbins.
+the regret against mu* is at least c log n (1 + o(1)) for every agent that is consistent: its regret
+is below every power of n on all Lipschitz means. Arm j must be played c_j log n times. The row of k
+says why: in the alternative instance, k is raised to mu*, and others as far as the Lipschitz
+constant requires; plays must reject that instance. Arms whose mean is unchanged, mu_j >= mu* - L
+d(k, j), carry no information, and optimal arms never do: ties are one set. Without structure (L
+infinite) c is the sum over k of (mu* - mu_k) / kl(mu_k, mu*), the limit of Lai and Robbins.
 
 Ends of the range of rewards. An arm whose rewards are all `low` has kl(low, q) = log 1 / P_q(low), a number. If mu* is
 `high`, kl(mu_k, mu*) is infinite: no instance has a better arm, an agent that has seen no other reward of an arm may
 stay with it, and c = 0.
 
-What a group is worth. On a mesh of representatives d is the orbit metric d_G. Let V be a mesh that G maps to itself and
-Q have one point of each orbit of V. Then
+The gain of a group. On a mesh of representatives d is the orbit metric d_G. Let V be a mesh that G
+maps to itself and Q have one point of each orbit of V. Then
 
     c(Q, d_G) = c(V, d_G) <= c(V, d) <= |G| c(Q, d_G).
 
-The first: means and d_G are constant on orbits, so only the sum of c_j over an orbit matters. The second: d_G <= d, so
-every term of every row is larger with d_G; these are the side observations along orbits. The third: c_j for every image
-of j is feasible for d, since the nearest image of j is at d_G(k, j) from k. So c(V, d) / c(Q, d_G), which is between 1
-and |G|, is what the group is worth on this instance: same arms, same means, same mu*. Two nets of different points have
-another mu* and other gaps, and nothing orders their limits.
+The first: means and d_G are constant on orbits, so only the sum of c_j over an orbit matters. The
+second: d_G <= d, so every term of every row is larger with d_G; these are the side observations
+along orbits. The third: c_j for every image of j is feasible for d, since the nearest image of j is
+at d_G(k, j) from k. So c(V, d) / c(Q, d_G), which is between 1 and |G|, is the gain of the group on
+this instance: same arms, same means, same mu*. Two nets of different points have another mu* and
+other gaps, and their limits are not comparable.
 
 The linear program has few rows that matter. It is solved with some of them, which is a lower bound on c; its solution
 scaled until it satisfies all is an upper bound; and rows that it violates are added until the two are close. Both are
@@ -55,28 +57,25 @@ if TYPE_CHECKING:
 Indices = npt.NDArray[np.intp]
 
 MAX_WHOLE = 1_000
-"""Up to so many arms that are not optimal all rows are there from the start, and the limit is exact."""
+"""Most suboptimal arms for which all rows are used from the start, so that the limit is exact."""
 
 ROWS_AT_ONCE = 300
-"""So many rows are added at a time."""
+"""Rows added at a time."""
 
 MAX_PAIRS = 4_000_000
-"""So many pairs of arms are looked at in one piece."""
+"""Pairs of arms per batch."""
 
 STEEPER = 1e-6
-"""By how much, relatively, means may be steeper than their Lipschitz constant before that is no rounding."""
+"""Relative tolerance, for rounding, of slopes above the Lipschitz constant."""
 
 
 class InstanceBounds(NamedTuple):
-    """Two numbers that the limit c of an instance is between.
+    """Bounds of the constant c of an instance.
 
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=1), None, peak=[0.3])
-    >>> lower, upper = ob.theory.instance_bounds(cone, ob.meshes.net(cone.space, 0.05))
-    >>> bool(0 < lower <= upper)
-    True
+    Attributes
+    ----------
+    lower, upper : float
+        lower <= c <= upper.
     """
 
     lower: float
@@ -84,10 +83,11 @@ class InstanceBounds(NamedTuple):
 
 
 def instance_limit(problem: Problem, mesh: Mesh, gap: float = 1e-3) -> float:
-    """Return the constant c of Graves and Lai: regret against the best arm of the mesh is at least c log n in the end.
+    """Return the constant c of Graves and Lai's asymptotic lower bound c log n on the regret.
 
-    That is (1 + o(1)) c log n for every agent that plays this mesh and is consistent on all Lipschitz means there. The
-    value is the lower one of `instance_bounds`: c itself up to 1,000 arms, and otherwise at least c / (1 + gap).
+    The regret is against the best arm of the mesh: at least (1 + o(1)) c log n for every agent that
+    plays this mesh and is consistent on all Lipschitz means there. The value is the lower one of
+    `instance_bounds`: c itself up to 1,000 arms, and otherwise at least c / (1 + gap).
 
     Parameters
     ----------
@@ -96,11 +96,14 @@ def instance_limit(problem: Problem, mesh: Mesh, gap: float = 1e-3) -> float:
     mesh : Mesh
         The arms. Distances are those of the orbit metric of `mesh.group`, or plain ones if it has none.
     gap : float
-        As for `instance_bounds`.
+        The relative gap, positive: with more than 1,000 suboptimal arms, rows of the linear program
+        are added until upper <= (1 + gap) lower. With fewer, all rows are used, and the bounds
+        differ by rounding alone.
 
     Examples
     --------
-    What the group is worth, on a grid that it maps to itself, and on one point of each of its orbits:
+    The gain of the group: the constant on a grid that is invariant under it, and on one point of
+    each orbit:
 
     >>> import numpy as np
     >>> import orbandit as ob
@@ -116,15 +119,19 @@ def instance_limit(problem: Problem, mesh: Mesh, gap: float = 1e-3) -> float:
 
 
 def instance_bounds(problem: Problem, mesh: Mesh, gap: float = 1e-3) -> InstanceBounds:
-    """Return bounds of the constant c of `instance_limit` from below and from above.
+    """Return lower and upper bounds of the constant c of `instance_limit`.
 
     Parameters
     ----------
-    problem, mesh
-        As for `instance_limit`.
+    problem : Problem
+        Its means at the mesh, its Lipschitz constant, and its noise: Bernoulli or ClippedGaussian.
+    mesh : Mesh
+        The arms. Distances are those of the orbit metric of `mesh.group`, or plain ones if it has
+        none.
     gap : float
-        With more than 1,000 arms that are not optimal, rows of the linear program are added until
-        upper <= (1 + gap) lower. With fewer, all rows are there, and the bounds differ by rounding alone.
+        The relative gap, positive: with more than 1,000 suboptimal arms, rows of the linear program
+        are added until upper <= (1 + gap) lower. With fewer, all rows are used, and the bounds
+        differ by rounding alone.
 
     Examples
     --------
@@ -156,7 +163,7 @@ def instance_bounds(problem: Problem, mesh: Mesh, gap: float = 1e-3) -> Instance
 @final
 @dataclass(frozen=True)
 class _Arms:
-    """The arms that are not optimal, by their gaps, and what plays of them tell.
+    """The suboptimal arms, by their gaps, and the information of their plays.
 
     The unknowns of the program are losses, x_j = c_j (mu* - mu_j), so that its objective is their sum.
     """

@@ -4,8 +4,9 @@ Kleinberg, Slivkins and Upfal (2019), Theorem 5.7: for a (k, eps)-ensemble with 
 n <= k eps^-2 / 128, any agent has regret at least eps n / 60 on at least half of the k instances. `LowerBoundFamily` is
 a (k, L delta/2)-ensemble.
 
-The paper turns the condition on n round: it is an upper bound. With k about c delta^-d / |G| the longest n allowed is
-about delta^-(d+2) / |G|, so that delta = (n |G|)^(-1/(d+2)) up to constants, and eps n has Theorem 2's shape.
+The paper reverses the condition on n: it is an upper bound. With k about c delta^-d / |G| the
+longest n allowed is about delta^-(d+2) / |G|, so that delta = (n |G|)^(-1/(d+2)) up to constants,
+and eps n has Theorem 2's shape.
 """
 
 import math
@@ -24,7 +25,7 @@ from orbandit.spaces import Space
 @final
 @dataclass(frozen=True)
 class LowerBound:
-    """What no agent can beat.
+    """A lower bound on the regret of any agent.
 
     Attributes
     ----------
@@ -58,6 +59,13 @@ class LowerBound:
 def lower_bound(family: LowerBoundFamily, horizon: int) -> LowerBound:
     """Return the lower bound on the regret of any agent on a hard family.
 
+    Parameters
+    ----------
+    family : LowerBoundFamily
+        The hard instances.
+    horizon : int
+        Number of rounds n, at least 1.
+
     Examples
     --------
     >>> import orbandit as ob
@@ -84,8 +92,20 @@ def lower_bound(family: LowerBoundFamily, horizon: int) -> LowerBound:
 def hard_delta(space: Space, group: Group | None, horizon: int, lipschitz: float = 1.0) -> float:
     """Return a delta for which the lower bound holds at n rounds, about as large as can be.
 
-    A maximal packing has at least vol(X) / (|G| vol(ball of radius delta)) points, since balls around it cover X/G. So
-    the conditions hold for delta with n <= (that) (L delta/2)^-2 / 128, L delta below 1/6, and three points or more.
+    A maximal packing has at least vol(X) / (|G| vol(ball of radius delta)) points, since balls
+    around it cover X/G. So the conditions hold for delta with n <= (that) (L delta/2)^-2 / 128, L
+    delta below 1/6, and three points or more.
+
+    Parameters
+    ----------
+    space : Space
+        The space X.
+    group : Group or None
+        The symmetry, which must be finite; None for no symmetry.
+    horizon : int
+        Number of rounds n, at least 1.
+    lipschitz : float, default 1
+        The Lipschitz constant L, positive.
 
     Examples
     --------
@@ -99,7 +119,7 @@ def hard_delta(space: Space, group: Group | None, horizon: int, lipschitz: float
     n, d = as_count(horizon, "horizon"), space.intrinsic_dim
     order = 1 if group is None else group.order
     if math.isinf(order):
-        raise InputError("an infinite group has no such delta; choose one for LowerBoundFamily and look at its size.")
+        raise InputError("`group` must be finite, but is infinite; choose `delta` of LowerBoundFamily.")
     slope = as_positive(lipschitz, "lipschitz")
     at_one = log_ball_count(space, 1.0) - math.log(
         order

@@ -41,15 +41,15 @@ Indices = npt.NDArray[Any]
 @final
 @dataclass(frozen=True)
 class RegretBound:
-    """A bound of the regret after n rounds, and what it is made of.
+    """A bound of the regret after n rounds, with its terms.
 
     Attributes
     ----------
     cliques, vertices, bias : float
-        Its three terms: learning which cliques (or arms) are bad, the first plays of each arm, or what is left where
-        means are misjudged, and the bias of the mesh, n delta times a constant.
+        Its three terms: learning which cliques (or arms) are bad; the first plays of each arm, or
+        the failure of confidence bounds; and the bias of the mesh, n delta times a constant.
     horizon : int
-        n.
+        Number of rounds n.
     width : float
         The width of the range of rewards: no agent can lose more than that in a round.
 
@@ -78,7 +78,7 @@ class RegretBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says no more than that rewards have a range."""
+        """Whether the bound is no better than n times the width of the range of rewards."""
         return self.per_round >= self.width
 
 
@@ -88,11 +88,12 @@ def paper_delta(horizon: int, order: int | float, dim: int) -> float:
     Parameters
     ----------
     horizon : int
-        n, at least 2.
+        Number of rounds n, at least 2.
     order : int
-        |G|; an infinite group has no such delta (agents then measure the net: `delta="measured"`).
+        Order |G| of the group; an infinite group has no such delta (agents then use
+        `delta="measured"`).
     dim : int
-        d.
+        Dimension d of the space.
 
     Examples
     --------
@@ -113,9 +114,9 @@ def gap_dependent_bound(problem: Problem, mesh: Mesh, horizon: int) -> RegretBou
     problem : Problem
         Its means at the mesh give the gaps.
     mesh : Mesh
-        V, with delta in units of the space; of the whole space, or of representatives.
+        The net V, with delta in units of the space; of the whole space, or of representatives.
     horizon : int
-        n, at least 2.
+        Number of rounds n, at least 2.
 
     Examples
     --------
@@ -143,17 +144,9 @@ def gap_free_bound(problem: Problem, mesh: Mesh, horizon: int) -> RegretBound:
     problem : Problem
         Its means at the mesh give the gaps.
     mesh : Mesh
-        V, with delta in units of the space; of the whole space, or of representatives.
+        The net V, with delta in units of the space; of the whole space, or of representatives.
     horizon : int
-        n, at least 2.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=1), None, peak=[0.3])
-    >>> mesh = ob.meshes.net(cone.space, ob.theory.paper_delta(10**6, 1, 1))
-    >>> round(ob.theory.gap_free_bound(cone, mesh, 10**6).per_round, 2)
-    0.6
+        Number of rounds n, at least 2.
     """
     gaps, delta, width, n, parts = _checked(problem, mesh, horizon)
     lost = len(parts) * 64 * math.log(n) / delta
@@ -168,7 +161,7 @@ def worst_case_bound(
     lipschitz: float = 1.0,
     reward_range: tuple[float, float] = (0.0, 1.0),
 ) -> RegretBound:
-    """Return a bound on the regret on a mesh that holds for all Lipschitz means, invariant under the mesh's group.
+    """Return a regret bound on a mesh for all Lipschitz means that are invariant under its group.
 
     Agents with delta="safe" minimise it: it is at most as large with a group as without. The proof is in
     `orbandit.agents.mesh_rule`.
@@ -178,11 +171,14 @@ def worst_case_bound(
     mesh : Mesh
         A delta-net, in the metric of its group.
     horizon : int
-        n, at least 2.
+        Number of rounds n, at least 2.
     side_observations : bool
-        For UniformMesh-N; otherwise for UniformMesh.
-    lipschitz, reward_range
-        As for agents.
+        Whether the bound is for UniformMesh-N; otherwise for UniformMesh.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward for the Euclidean distance of the space, a
+        positive number.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
 
     Examples
     --------
@@ -214,7 +210,7 @@ class Theorem1:
     leading, second : float
         The terms.
     delta : float
-        The paper's, in units of the space.
+        The paper's delta, in units of the space.
     condition : float
         n / |G|^(2d+2); the theorem needs it to be at least a constant that the paper does not give.
 
@@ -240,6 +236,13 @@ class Theorem1:
 
 def theorem1(problem: Problem, horizon: int) -> Theorem1:
     """Return Theorem 1's bound with its constants measured on the quotient net for n rounds.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, with a Lipschitz constant and a finite group or none.
+    horizon : int
+        Number of rounds n, at least 2.
 
     Examples
     --------

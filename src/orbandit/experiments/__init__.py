@@ -1,4 +1,4 @@
-"""Agents on problems, many times: runs and their regret, experiments from a file, and the paper's claims measured."""
+"""Simulations of agents on problems, experiments from files, and numerical checks of the paper."""
 
 import sys
 

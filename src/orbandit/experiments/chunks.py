@@ -1,8 +1,8 @@
-"""Chunks: the runs that a worker is handed at once, as many as fit into a time that was measured.
+"""Chunks: batches of runs for a worker, as many as fit into a target time.
 
-How long a run takes is known only once one was played: agents of this package take nanoseconds to microseconds a round,
-those of the user's own perhaps a second. So chunks are made when they are asked for, and those of a problem, agent and
-horizon have a single run until one of them has come back.
+The time of a run is known only once one was played: agents of this package take nanoseconds to
+microseconds a round, those of the user's own perhaps a second. So chunks are made on demand, and
+those of a problem, agent and horizon have a single run until one of them has finished.
 """
 
 import math
@@ -12,10 +12,11 @@ from orbandit.experiments.finished import FinishedRun
 from orbandit.experiments.tasks import Task
 
 LOCAL_SECONDS = 0.3
-"""Time of a chunk on this machine, where handing out takes a millisecond: what a kill loses of each worker."""
+"""Seconds per chunk on this machine, where dispatch takes a millisecond; a kill loses that much per
+worker."""
 
 DASK_SECONDS = 2.0
-"""Time of a chunk on a cluster, where handing out takes many milliseconds."""
+"""Seconds per chunk on a cluster, where dispatch takes many milliseconds."""
 
 Kind = tuple[str, str, int]
 
@@ -61,9 +62,9 @@ class Chunks(Iterator[list[Task]]):
         self._tasks += tasks
 
     def learn(self, chunk: Sequence[Task | FinishedRun], seconds: float) -> None:
-        """Take note of the time that a chunk took, building its agents included; the last one counts.
+        """Record the time that a chunk took, building its agents included; the last one counts.
 
-        The first ones of a process may have compiled something besides.
+        The first chunks of a process may include compilation.
         """
         self._taken[_kind(chunk[0])] = seconds / len(chunk)
 

@@ -1,7 +1,8 @@
 """Compiled simulation: whole bandit loops on Bernoulli rewards, for agents that have one.
 
-An agent can be simulated so if it has `play_rounds`: its arms tell the points of their handles, and it plays rounds in
-a compiled loop until an epoch ends, or until arms or cells have to be made first.
+An agent can be simulated so if it has `play_rounds`: its arms return the points of their handles,
+and it plays rounds in a compiled loop until an epoch ends, or until arms or cells have to be made
+first.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ class KnownArms(Protocol):
 
     @property
     def numbering(self) -> object:
-        """Another object whenever arms are numbered anew."""
+        """An object that is replaced whenever arms are renumbered."""
 
     def __len__(self) -> int:
         """Return how many there are now; there may be more later."""
@@ -53,7 +54,8 @@ class Simulable(Protocol):
     def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
         """Play rounds, given the means of all handles: the reward is 1 if the draw is below the mean.
 
-        Returns the handles played. If they are fewer than the draws, what the next round takes was made meanwhile.
+        Returns the handles played. If they are fewer than the draws, the arms or cells of the next
+        round were made.
         """
 
     def count_rounds(self, rounds: int) -> None:
@@ -67,9 +69,9 @@ class Simulation:
     Parameters
     ----------
     agent : Simulable
-        Who plays.
+        The agent.
     mean : callable
-        The mean rewards, in [0, 1].
+        Returns the mean rewards of a batch of points, in [0, 1].
     """
 
     def __init__(self, agent: Simulable, mean: Means) -> None:

@@ -1,8 +1,8 @@
-"""Engines: who plays chunks of tasks. Each yields chunks with what they gave, in the order in which they end.
+"""Engines: they run chunks of tasks, and yield each chunk with its results as soon as it ends.
 
-A task is played by a pure function, so that it may be played again after its process was lost, and nothing changes.
-Chunks are asked for when they are to be handed out, after what was learnt from those that have ended; an iterator that
-has none now may have some after the next result.
+A task is a pure function, so that it may be run again with the same result after its process was
+lost. Chunks are made when they are dispatched, from the times of those that have ended; an iterator
+without a chunk now may have one after the next result.
 """
 
 import atexit
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 Played: TypeAlias = Generator[tuple[Sequence[Task], Outcome[Result]], None, None]
 
 MAX_LOST_WORKERS = 10
-"""So many workers of a cluster may be lost with a chunk before it is blamed for that."""
+"""Workers of a cluster that may be lost with a chunk before it counts as the cause."""
 
 RECOUNT_SECONDS = 5.0
 """Seconds after which the threads of a cluster are counted again if no chunk has ended."""
@@ -80,10 +80,11 @@ def on_dask(
     scheduler: str | None,
     timeout: float | None = None,
 ) -> Played[Task, Result]:
-    """Play beside the workers of a Dask cluster: that of a scheduler, or one started on this machine for the purpose.
+    """Play on a Dask cluster: that of a scheduler, or one started on this machine.
 
-    Each thread of a worker has a process for tasks, so that a task that is killed or hangs leaves the worker alone.
-    Twice as many chunks as the cluster has threads are under way, which are counted again as workers come and go.
+    Each thread of a worker has a process for tasks, so that a task that is killed or hangs does not
+    affect the worker. Twice as many chunks as the cluster has threads are under way; threads are
+    counted again as workers join and leave.
     """
     try:
         dask, distributed = import_module("dask"), import_module("distributed")

@@ -1,4 +1,4 @@
-"""Finished runs: a record of what a run gave and of everything that determines it, which is its key."""
+"""Finished runs: the results of a run and all its parameters, whose hash is its key."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ def run_key(parameters: dict[str, Any]) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """A run and all that determines it; two are equal if all of it is, to the last bit.
+    """The results of a run and all its parameters; two are equal if all of it is, to the last bit.
 
     Parameters
     ----------
@@ -57,24 +57,14 @@ class FinishedRun:
     checkpoints : (k,) array of int
         The rounds at which the regret was read, increasing from at least 1 to at most the horizon; k >= 1.
     regret : (k,) array
-        Finite.
+        The cumulative regret at the checkpoints, finite.
     seconds : float
         Time the rounds took, at least 0.
     plays : (m, d) array, optional
         Some of the points played, in the order of their rounds: finite, at most one for each round.
     simple_regret : (k,) array, optional
-        Finite; None if it was not recorded, by an older version or of an agent that recommends nothing.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> parameters = {"problem": "cone", "agent": "HOO", "horizon": 100, "seed": 0}
-    >>> key = ob.experiments.run_key(parameters)
-    >>> run = ob.experiments.FinishedRun(
-    ...     key, "cone", "HOO", 100, 0, parameters, [10, 100], [1.5, 7.25], seconds=0.01
-    ... )
-    >>> run.regret, run.plays.shape
-    (array([1.5 , 7.25]), (0, 0))
+        The simple regret at the checkpoints, finite; None if it was not recorded, by an older
+        version or for an agent without `recommend`.
     """
 
     key: str
@@ -176,7 +166,7 @@ def canonical(value: Any, name: str) -> str:
 
 
 def _check_json(value: Any, name: str) -> None:
-    """Refuse what JSON does not know, by its place."""
+    """Refuse a value that JSON cannot hold, by its place."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):  # json would write 1 and "1" alike
@@ -202,12 +192,15 @@ def _name(value: Any, name: str) -> str:
 
 
 def is_whole(row: tuple[Any, ...]) -> bool:
-    """Tell whether a row is as it was written, by its checksum."""
+    """Return whether a row is as it was written, by its checksum."""
     return bool(seal(row[:-1]) == row[-1])
 
 
 def seal(values: Iterable[Any]) -> bytes:
-    """Return the SHA-256 of the values that are not None, each with its length: what older formats had not is None."""
+    """Return the SHA-256 of the values that are not None, each with its length.
+
+    Older formats lack some.
+    """
     total = hashlib.sha256()
     for value in values:
         if value is None:

@@ -1,7 +1,7 @@
 """Outline: the names of an experiment's problems and agents, and the number of its runs.
 
-They are made of the description alone; nothing is built for them. A store keeps the outline that its experiment had, so
-that a page of its runs needs neither the classes of agents nor the rules by which they are named.
+They follow from the description alone; nothing is built for them. A store keeps the outline of its
+experiment, so that a report needs neither the classes of agents nor the rules for their names.
 """
 
 import itertools
@@ -20,11 +20,11 @@ MAX_VALUE_LENGTH = 24
 """Most characters of a value in a label."""
 
 WITHOUT_GROUP = " without group"
-"""What the label of an agent has at its end that is not told the group."""
+"""The end of the label of an agent that does not get the group."""
 
 
 class AgentName(NamedTuple):
-    """What an agent is called by itself, and together with the one that differs in the group only."""
+    """The label of an agent, and the name it shares with the one that differs in the group only."""
 
     label: str
     family: str
@@ -33,7 +33,7 @@ class AgentName(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """Problems and agents by name, in the order of the file, and how many runs there are to be."""
+    """Names of problems and agents, in the order of the file, and the number of planned runs."""
 
     problems: tuple[str, ...]
     agents: tuple[AgentName, ...]
@@ -111,7 +111,7 @@ class Namer:
         self._taken: set[str] = set()
 
     def name(self, table: Mapping[str, Any], given: Mapping[str, Any]) -> AgentName:
-        """Return the name of an agent: its class, or own name, its parameters, and whether it goes without the group.
+        """Return the name of an agent: class or own name, parameters, and if it lacks the group.
 
         With a name of its own, parameters that are the same for all agents of the table are left out.
         """

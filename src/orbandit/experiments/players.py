@@ -1,7 +1,7 @@
-"""Players: processes that play chunks of tasks, so that a task which is killed or hangs takes nothing else with it.
+"""Players: worker processes for chunks of tasks; a task that is killed or hangs affects no other.
 
-A player answers a chunk with a sign that it has begun, and then with each result as soon as it is there. So it is known
-which task was under way when it died or ran out of time, and nothing that was finished is lost.
+A player acknowledges a chunk, and then sends each result as soon as it is ready. So it is known
+which task was under way when the process died or timed out, and no finished result is lost.
 """
 
 import os
@@ -21,13 +21,13 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 MAX_STARTS = 3
-"""So many processes may end before they begin with a chunk."""
+"""Most processes that may end before they begin a chunk."""
 
 IDLE_SECONDS = 60.0
-"""Seconds after which a player without work ends: nobody may be left on a cluster to end it."""
+"""Seconds after which an idle player ends, since on a cluster nothing else may end it."""
 
 POLL_SECONDS = 1.0
-"""Seconds between two looks at a player that says nothing: children of its own may hold the line of a dead one open."""
+"""Seconds between checks of a silent player: children of a dead one may keep its pipe open."""
 
 GRACE_SECONDS = 5.0
 """Seconds that a player without work has to end by itself."""
@@ -39,13 +39,13 @@ _starting = threading.Lock()
 
 @dataclass(frozen=True)
 class Outcome(Generic[Result]):
-    """What a chunk gave.
+    """The results of a chunk.
 
     Attributes
     ----------
     results : list
-        Of the first tasks, in their order. If there are fewer than tasks, the next one ended it early, in one of the
-        ways below, and those after it were not begun.
+        Results of the first tasks, in their order. If there are fewer than tasks, the next one
+        ended the chunk early, in one of the ways below, and those after it were not begun.
     seconds : float
         The time that all of it took.
     failure : Exception or None
@@ -86,7 +86,7 @@ class Player:
     def play(
         self, play: Callable[[Task], Result], chunk: Sequence[Task], timeout: float | None = None
     ) -> Outcome[Result]:
-        """Play a chunk, and wait for what it gives.
+        """Play a chunk, and wait for its results.
 
         Parameters
         ----------
@@ -115,7 +115,10 @@ class Player:
         return Outcome(results, last - begun)
 
     def close(self, patience: float = 0.0) -> None:
-        """End the process for good: one that has no work within so many seconds by itself, else by a kill at once."""
+        """End the process for good.
+
+        An idle one within `patience` seconds by itself, else by a kill.
+        """
         with _starting:
             self._is_closed = True
         process = self._process
@@ -154,7 +157,10 @@ class Player:
             return process
 
     def _heard(self, process: SpawnProcess, deadline: float | None) -> Any:
-        """Return what a process says next; EOFError or OSError if it is dead, TimeoutError after the deadline."""
+        """Return the next message of a process.
+
+        EOFError or OSError if it is dead, TimeoutError if late.
+        """
         while True:
             left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(0.0, deadline - clock()))
             connection.wait([self._line, process.sentinel], left)
@@ -167,7 +173,7 @@ class Player:
                 raise TimeoutError
 
     def _end(self, process: SpawnProcess, patience: float) -> str:
-        """See a process end within so many seconds, or by a kill, and return how it did."""
+        """End a process within so many seconds, or by a kill, and return how it ended."""
         self._line.close()
         process.join(patience)
         process.kill()
@@ -181,7 +187,7 @@ class Player:
 
 
 def _serve(line: Any) -> None:
-    """Play chunks as they come, in a process of their own, until nobody has more."""
+    """Play chunks as they come, in a process of their own, until there are no more."""
     end_with_parent()
     try:
         while line.poll(IDLE_SECONDS):
@@ -199,7 +205,7 @@ def _serve(line: Any) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it ends, even by a kill: it might play or wait for ever."""
+    """End this process when its parent ends, even by a kill; else it might run for ever."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:
@@ -213,7 +219,7 @@ def _end_after(sentinel: int) -> None:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Start processes that Ctrl-C does not reach, whoever else it is sent to; the one that started them ends them."""
+    """Start processes that ignore Ctrl-C; their parent ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

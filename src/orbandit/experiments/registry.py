@@ -1,4 +1,4 @@
-"""What an experiment's file can name: every public space, group, noise, problem and agent, and how tables make them.
+"""Registry of the classes for experiment files: spaces, groups, noises, problems and agents.
 
 A table names its class, and gives the constructor's parameters as keys:
 
@@ -43,9 +43,9 @@ BASES: dict[str, type] = {
 
 HOMES = {"space": spaces, "group": groups, "noise": problems, "problem": problems, "agent": agents}
 TOLD = {"space": "[[problem]]", "horizon": "`horizons`", "seed": "`seeds`"}
-"""What an agent is told by the experiment, and what sets it."""
+"""Arguments of agents that the experiment sets, and where."""
 OFFERED = ("lipschitz", "reward_range")
-"""What an agent is told by the problem unless its table says otherwise."""
+"""Arguments of agents that come from the problem unless their table has them."""
 FAMILY = "LowerBoundFamily"
 """Problems in the plural: a table has the index of one besides."""
 ARRAY = frozenset(get_args(npt.ArrayLike))
@@ -89,7 +89,7 @@ class Entry:
         return self.name.rpartition(":")[2]
 
     def takes_all(self) -> bool:
-        """Tell whether an agent can be called as agents are; a class must name its space and group so."""
+        """Whether it can be called like an agent; a class must name its `space` and `group` so."""
         try:
             bound = self.signature.bind_partial("space", "group", **dict.fromkeys(["horizon", *OFFERED, "seed"]))
         except TypeError:
@@ -233,8 +233,8 @@ def blamed(error: Exception, table: Mapping[str, Any], path: KeyPath) -> KeyPath
 def imported(reference: str, folder: Path | None) -> Any:
     """Import what "module:name" refers to; the module may lie in `folder`, which stays on Python's path.
 
-    It stays so that modules can be imported late and by other processes. What is installed goes first, and a module
-    of the folder that another one hides is refused rather than mistaken for it.
+    It stays so that modules can be imported late and by other processes. Installed modules take
+    precedence, and a module of the folder that another one hides is refused.
     """
     name, _, attribute = reference.partition(":")
     if folder is not None and str(folder.resolve()) not in sys.path:

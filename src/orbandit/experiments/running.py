@@ -1,9 +1,10 @@
-"""run: play what an experiment's file describes, and keep every finished run in its store at once.
+"""run: play the runs of an experiment, and store each as soon as it is finished.
 
-Runs are handed out in chunks of the seeds of one problem, agent and horizon, to an engine's workers, as many as fit
-into a time that is measured; only this process writes. A run is the same whoever plays it, so that it does not matter
-where a kill or a failure struck: what is in the store is not played again. A run whose process is killed is played
-again, a few times; one that takes longer than the experiment's timeout is given up, and its process ended.
+Runs are dispatched to an engine's workers in chunks of the seeds of one problem, agent and horizon,
+as many as fit into a target time; only this process writes. A run is the same whichever worker
+plays it, so that an interrupted experiment can be resumed: stored runs are not played again. A run
+whose process is killed is retried a few times; one that exceeds the experiment's timeout is
+abandoned, and its process ended.
 """
 
 import os
@@ -32,16 +33,16 @@ CHUNK_SECONDS = {"local": LOCAL_SECONDS, "dask": DASK_SECONDS}
 """Time of a chunk by engine."""
 
 N_PLAYS = 100
-"""So many points played are kept of each run, for pictures."""
+"""Number of played points kept of each run, for pictures."""
 
 MAX_PICTURED_DIM = 3
 """Most coordinates of points that a picture can show."""
 
 MAX_ATTEMPTS = 3
-"""A run whose process was killed so many times is given up."""
+"""Most attempts of a run whose process is killed."""
 
 Progress = Callable[[FinishedRun], None]
-"""Told each run once it is in the store."""
+"""Called with each run once it is stored."""
 
 
 def run(
@@ -58,15 +59,16 @@ def run(
     Parameters
     ----------
     experiment : Experiment
-        What to play (`read` of a file).
+        The experiment, as `read` returns it.
     path : path
-        The store; a new file, or one that an earlier call for the same experiment left behind.
-    engine : "local" or "dask"
-        Who plays: processes of this machine, or the workers of a Dask cluster. It changes no number but the time.
+        The store: a new file, or that of an earlier call for the same experiment.
+    engine : "local" or "dask", default "local"
+        The workers: processes of this machine, or those of a Dask cluster. Results do not depend on
+        it, except for times.
     jobs : int, optional
-        Number of processes, by default one for each processor; 1 plays in this one, unless there is a timeout. A
-        cluster with a scheduler has its own. Processes import the main script: keep what it does under
-        `if __name__ == "__main__":`.
+        Number of processes, by default one for each processor; 1 plays in this process, unless
+        there is a timeout. A cluster with a scheduler has its own number. Processes import the main
+        script: keep its actions under `if __name__ == "__main__":`.
     scheduler : str, optional
         Address of a Dask scheduler; without it, a cluster is started on this machine.
     progress : callable, optional
@@ -79,8 +81,9 @@ def run(
     StoreError
         If it is damaged, or no store at all.
     RunError
-        If a run fails, in code of the user's own perhaps, at once; if one took longer than the timeout, or its process
-        was killed too often, after all others were played. All that was finished is stored.
+        If a run fails, perhaps in code of the user's own, at once; if one exceeded the timeout, or
+        its process was killed too often, after all others were played. All finished runs are
+        stored.
 
     Warns
     -----
@@ -107,19 +110,21 @@ def run(
 
 
 class Resumed:
-    """An experiment and its store, which is checked once, and read only until it is played; use it in a `with` block.
+    """An experiment and its store, opened once, read-only until runs are played; a context manager.
 
     Parameters
     ----------
-    experiment, path
-        As `run` takes them; what that refuses is refused.
+    experiment : Experiment
+        The experiment, as `read` returns it.
+    path : path
+        The store: a new file, or that of an earlier call for the same experiment.
 
     Attributes
     ----------
     left : list of Task
         The runs that are still to be played.
     n_outdated : int
-        How many runs of the store come from other code, data or another version than the experiment has now.
+        Number of stored runs of other code, data or another version than the experiment has now.
     """
 
     def __init__(self, experiment: "Experiment", path: str | os.PathLike[str]) -> None:
@@ -174,7 +179,7 @@ class Resumed:
         scheduler: str | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Play what is left, as `run` does, and return how many runs were played."""
+        """Play the remaining runs, like `run`, and return how many were played."""
         workers, timeout = workers_of(engine, jobs, scheduler), self._experiment.timeout
         store = self._to_write()
         chunks, n_played, losses = Chunks(self.left, CHUNK_SECONDS[engine]), 0, _Losses(timeout)
@@ -209,7 +214,7 @@ class _Losses:
         self._given_up: list[str] = []
 
     def may_try_again(self, task: Task, outcome: Outcome[FinishedRun]) -> bool:
-        """Take note of a loss, say so, and tell whether the run is to be played again."""
+        """Record a loss, warn, and return whether the run is to be played again."""
         name = _named(task)
         if outcome.is_late:
             self._give_up(f"{name}: timed out after {self._timeout:g} s")
@@ -226,7 +231,7 @@ class _Losses:
         _warn(f"{what}; the others go on.")
 
     def tell(self) -> None:
-        """Raise an error that names all runs that were given up, if there are any."""
+        """Raise an error that names all abandoned runs, if there are any."""
         if self._given_up:
             raise RunError(
                 f"{len(self._given_up):,} runs were given up, all others are stored; start again to try them again:\n"
@@ -239,7 +244,7 @@ def _warn(text: str) -> None:
 
 
 def workers_of(engine: str, jobs: int | None, scheduler: str | None) -> int:
-    """Return the number of workers that `run` starts; arguments that it does not take are refused."""
+    """Return the number of workers that `run` starts; refuse invalid arguments."""
     if not isinstance(engine, str) or engine not in CHUNK_SECONDS:
         raise unknown_name("engine", engine, tuple(CHUNK_SECONDS))
     if scheduler is not None and (engine != "dask" or jobs is not None):

@@ -1,4 +1,4 @@
-"""The keys that an experiment's file may have, and what is said of those that break a rule."""
+"""The keys of an experiment file, their rules, and the messages for violations."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Broken: TypeAlias = Iterator[tuple[KeyPath, str, object]]
 
 @dataclass(frozen=True)
 class Settings:
-    """The keys of a file but for its tables; a number of seeds stands for 0, 1, ..."""
+    """The keys of a file except its tables; a number of seeds means 0, 1, ..."""
 
     name: str
     horizons: list[int]
@@ -33,7 +33,10 @@ class Settings:
 
 
 def check(data: dict[str, Any]) -> tuple[Settings | None, list[Mistake]]:
-    """Return the settings of a file, or its mistakes; of its tables, the class and the name are looked at."""
+    """Return the settings of a file, or its mistakes.
+
+    Of its tables, only class and name are checked.
+    """
     mistakes = [Mistake((key,), unknown_key(key, "an experiment", list(RULES))) for key in data if key not in RULES]
     for key, rule in RULES.items():
         if key in data:

@@ -1,12 +1,12 @@
-"""simulate: an agent plays a problem for n rounds, once for each seed; what is kept is its regret, of both kinds.
+"""simulate: an agent plays a problem for n rounds, once for each seed; its regret is recorded.
 
     regret(t) = sum over s <= t of (optimum - mean(point played in round s))
     simple_regret(t) = optimum - mean(point recommended after round t)
 
-and, if that is wanted, some of the points played. To recommend a point changes nothing, so that plays are the same
-wherever the regret is read. Seed s gives two independent streams, one to the agent and one to the
-noise, so that a run is the same whatever else runs beside it. Agents of this package on Bernoulli rewards run compiled,
-free of the GIL; all others ask and tell.
+and, if requested, some of the points played. A recommendation changes nothing, so that plays do not
+depend on the checkpoints. Seed s gives two independent streams, one to the agent and one to the
+noise, so that a run does not depend on other runs. Agents of this package on Bernoulli rewards run
+compiled, without the GIL; all others use `ask` and `tell`.
 """
 
 import math
@@ -35,7 +35,7 @@ MAX_SEEDS = 1_000_000
 """Most runs of one call."""
 
 PER_DECADE = 20
-"""Checkpoints in each factor of ten, unless others are wanted."""
+"""Default number of checkpoints in each factor of ten."""
 
 
 Play = Callable[[range, np.random.Generator, npt.NDArray[np.int64]], tuple[Array, list[Any]]]
@@ -44,30 +44,23 @@ Play = Callable[[range, np.random.Generator, npt.NDArray[np.int64]], tuple[Array
 
 @dataclass(frozen=True)
 class Runs:
-    """What `simulate` returns.
+    """The result of `simulate`.
 
     Attributes
     ----------
     regret : (seeds, checkpoints) array
-        Pseudo-regret of each run.
+        Cumulative pseudo-regret of each run.
     checkpoints : (checkpoints,) array of int
-        The rounds at which it was read; the last is the horizon.
+        The rounds at which the regret is recorded; the last is the horizon.
     seconds_per_round : float
         Time of a run's rounds, without building the agent, averaged over runs.
     name : str
-        The agent's.
+        Name of the agent.
     plays : (seeds, m, dim) array
         The points played in m rounds: for i = 1, ..., m in round i * horizon // m.
     simple_regret : (seeds, checkpoints) array or None
-        The optimum less the mean of the point that `recommend` returned; None if the agent has no `recommend`.
-
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> cone = ob.problems.Cone(ob.spaces.Ball(2), ob.groups.Dihedral(5), peak=[0.3, 0.5])
-    >>> runs = ob.simulate(ob.agents.OrbitTree, cone, 500, 3, checkpoints=[50, 500], n_plays=9)
-    >>> runs.regret.shape, runs.simple_regret.shape, runs.plays.shape, runs.name
-    ((3, 2), (3, 2), (3, 9, 2), 'OrbitTree')
+        The optimum minus the mean of the point that `recommend` returned; None if the agent has no
+        `recommend`.
     """
 
     regret: Array
@@ -98,42 +91,47 @@ def simulate(
     checkpoints: int | Iterable[int] | None = None,
     **options: Any,
 ) -> Runs:
-    """Play a problem and return the pseudo-regret, and the simple regret of what the agent recommends.
+    """Simulate an agent on a problem; return its cumulative pseudo-regret and its simple regret.
 
     Parameters
     ----------
     agent : callable
-        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as `maximize` does: a class of
-        `ob.agents`, a `functools.partial` of one, or a callable that returns any object with `ask` and `tell`, and with
-        `recommend` if its simple regret is wanted, which returns a point and changes nothing. All but
-        the horizon and the seed are the problem's, None for what it does not have: a problem of arms has no space, and
-        some have no Lipschitz constant, which `OrbitTree`, `OrbitGP` and callables of your own may do without. A
-        problem with a rule for what is feasible passes it on as `feasible`, and agents that do not take it are refused.
+        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=): a class of
+        `ob.agents`, a `functools.partial` of one, or a callable that returns any object with `ask`
+        and `tell`, and with `recommend` (which returns a point and changes nothing) if the simple
+        regret is needed. All but the horizon and the seed come from the problem, None for what it
+        lacks: a problem of arms has no space, and some have no Lipschitz constant, which
+        `OrbitTree`, `OrbitGP` and callables of your own may not need. A problem with a constraint
+        passes it as `feasible`, and agents that do not take it are refused.
     problem : Problem
-        What is played.
+        The problem to play.
     horizon : int
-        Number of rounds.
+        Number of rounds, at least 1.
     seeds : int or sequence of int
         A number of runs, at most 1,000,000, or the seed of each.
     jobs : int, optional
-        Number of threads, by default one for each processor, or one if rewards are not Bernoulli: loops that are not
-        compiled only get in each other's way. It changes no number but the time.
+        Number of threads, by default one for each processor, or one if rewards are not Bernoulli,
+        since loops that are not compiled share the GIL. Results do not depend on it, except for
+        times.
     use_group : bool
-        False keeps the problem's group from the agent, which is then told None: what is the symmetry worth?
+        Whether the agent gets the problem's group; if False, it gets None, to measure the gain of
+        the symmetry.
     n_plays : int
         Number of rounds, evenly spaced, whose points are kept; if there are fewer rounds, all are.
     checkpoints : int or sequence of int, optional
-        When the regret is read. A number, by default 20: so many rounds in each factor of ten, about evenly spaced in
-        their logarithm. A list: these rounds, without those above the horizon. The horizon itself is always one.
+        When the regret is recorded. A number, by default 20: so many rounds in each factor of ten,
+        about evenly spaced in their logarithm. A list: these rounds, without those above the
+        horizon. The horizon itself is always one.
     **options
-        Further keyword arguments of the call, or others than the problem's: `lipschitz=None`, say. Where several say
-        what an agent is told, options go before the settings of a partial, and these before the problem.
+        Further keyword arguments of the call, or other values than the problem's, such as
+        `lipschitz=None`. Options take precedence over the settings of a partial, and these over the
+        problem.
 
     Raises
     ------
     InputError, InputTypeError
-        If an argument breaks a rule, or an agent asks for or recommends what is no point of the problem's space, or no
-        arm: the message names the agent, the round and the point.
+        If an argument is invalid, or an agent asks for or recommends something that is no point of
+        the problem's space, or no arm: the message names the agent, the round and the point.
 
     Examples
     --------
@@ -179,7 +177,7 @@ def simulate(
 
 
 def _reading_rounds(given: int | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
-    """Return the rounds at which the regret is read, increasing up to the horizon."""
+    """Return the rounds at which the regret is recorded, increasing up to the horizon."""
     if not isinstance(given, Iterable):
         return log_spaced(horizon, PER_DECADE if given is None else as_count(given, "checkpoints"))
     rounds = [as_count(one, "checkpoints") for one in given]
@@ -205,7 +203,10 @@ def evenly_spaced(horizon: int, many: int) -> npt.NDArray[np.int64]:
 def _maker(
     agent: Maker, problem: Problem, use_group: bool, horizon: int, options: dict[str, Any]
 ) -> Callable[[np.random.SeedSequence], Any]:
-    """Return what makes the agent of each run from its seed; a problem's rule goes to agents that take one."""
+    """Return the maker of the agent of each run from its seed.
+
+    Agents that take a constraint get it.
+    """
     if not callable(agent):
         check_call(agent)
     base: partial[Any] = agent if isinstance(agent, partial) else partial(agent)
@@ -234,12 +235,12 @@ def _maker(
 
 
 def _needs_slope(kind: Callable[..., Any]) -> bool:
-    """Tell whether agents are of this package, and their Lipschitz constant must be stated."""
+    """Return whether agents are of this package and need a Lipschitz constant."""
     return isinstance(kind, type) and issubclass(kind, Agent) and not learns_slopes(kind)
 
 
 class _Run(NamedTuple):
-    """The regret and the simple regret at the checkpoints, the points kept, the seconds of rounds, and who played."""
+    """Regret and simple regret at the checkpoints, points kept, seconds of rounds, and agent."""
 
     regret: Array
     simple_regret: Array | None
@@ -308,7 +309,7 @@ def _as_rows(points: list[Any], problem: Problem) -> Array:
 
 
 def _is_compiled(player: Any, problem: Problem) -> bool:
-    """Tell whether the loop is compiled: Bernoulli rewards, all of which the agent takes."""
+    """Return whether the loop is compiled: Bernoulli rewards in the agent's range."""
     noise = getattr(problem, "noise", None)
     if not isinstance(player, Agent) or not isinstance(player, Simulable) or not isinstance(noise, Bernoulli):
         return False
@@ -361,13 +362,13 @@ def _play(
 
 
 def _is_at_home(player: Agent, problem: Problem) -> bool:
-    """Tell whether all that an agent of this package plays is sure to be in the space of the problem, if it has one."""
+    """Return whether all plays of an agent of this package lie in the space of the problem."""
     space = getattr(problem, "space", None)
     return space is None or getattr(player, "space", None) is space
 
 
 def _check_point(player: Any, problem: Problem, point: Any, found: str, at: int) -> None:
-    """Refuse what is no point of the space, or, without one, no number of an arm; `found` says what it is, and when."""
+    """Refuse anything but a point of the space or, without one, an arm; `found` describes it."""
     try:
         if (space := getattr(problem, "space", None)) is not None:
             inside = bool(space.contains(as_point(point, space.dim), tol=space.tolerance))

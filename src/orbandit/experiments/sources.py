@@ -1,4 +1,4 @@
-"""Sources: checksums of the user's own code and data that a table names, which determine a run as its numbers do.
+"""Sources: checksums of the user's own code and data that a table names, as part of a run's key.
 
 They are of the file of each module that is named as "module:attribute", not of what that imports in turn, and of each
 data file that is named by a path.
@@ -16,7 +16,7 @@ from orbandit.errors import InputError, OrbanditError
 from orbandit.experiments import registry
 
 _imported: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
-"""The checksums of modules when they were first seen, which is what this process plays."""
+"""The checksums of modules at their first use, which are what this process plays."""
 
 
 def sources_of(
@@ -26,8 +26,13 @@ def sources_of(
 
     Parameters
     ----------
-    kind, table, folder
-        As `registry.build` takes them, or an agent's. What cannot be found is left to it to refuse.
+    kind : str
+        "space", "group", "noise", "problem" or "agent".
+    table : mapping
+        The name of the class as "class", and its parameters. Missing files are left to
+        `registry.build` to refuse.
+    folder : Path
+        Where data files and modules of the user's own may lie.
     known : dict, optional
         Checksums that were computed before, by path; new ones are added.
 

@@ -17,9 +17,10 @@
     mesh = ["quotient", "full"]     # a list of values makes a grid; a value that is a list is wrapped in one more
     group = [true, false]           # false: the agent is not told the problem's group
 
-Everything is built once: spaces, groups and problems as they are, agents on a segment of the line, which shows wrong
-parameters at once; on the problem itself a mesh may take seconds. Agents of the user's own are checked by the
-signature of their constructor only. All mistakes are reported together, each with its line.
+Everything is built once as a check: spaces, groups and problems as they are, agents on an interval,
+which finds wrong parameters quickly; on the problem itself a mesh may take seconds. Agents of the
+user's own are checked by the signature of their constructor only. All mistakes are reported
+together, each with its line.
 """
 
 import itertools
@@ -76,7 +77,7 @@ class AgentSpec:
 
     @property
     def table(self) -> dict[str, Any]:
-        """All that determines it, without the name."""
+        """All its parameters, without the name."""
         return {"class": self.class_name, **self.parameters, "group": self.name.uses_group}
 
 
@@ -92,21 +93,21 @@ class PlanRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a file describes.
+    """An experiment: problems, agents, horizons and seeds, as a file describes them.
 
     Attributes
     ----------
     name : str
-        By default that of the file.
+        The name, by default that of the file.
     problems, agents : tuple
-        In the order of the file, with grids expanded.
+        Problems and agents in the order of the file, with grids expanded.
     horizons, seeds : tuple of int
         Each pair plays every horizon with every seed; an agent may have only some of the horizons.
     checkpoints : int or tuple of int
-        When the regret is read, as `simulate` takes it.
+        When the regret is recorded: a number of rounds in each factor of ten, or a list of rounds.
     description, folder : dict, Path
-        The file's content, as JSON can hold it, and where the file lies. The timeout is left out: it changes no result,
-        and an experiment may go on with another.
+        The file's content, as JSON can hold it, and its folder. The timeout is left out: it changes
+        no result, and an experiment may be resumed with another.
     timeout : float or None
         Seconds that a run may take.
 
@@ -136,7 +137,7 @@ class Experiment:
 
     @property
     def outline(self) -> Outline:
-        """Its names and the number of its runs, which a store keeps."""
+        """The names and the number of runs, which a store keeps."""
         problems = tuple(problem.name for problem in self.problems)
         return Outline(problems, tuple(agent.name for agent in self.agents), len(self))
 
@@ -157,12 +158,9 @@ class Experiment:
                 yield Task(problem.name, agent.label, horizon, seed, {**parameters, **rest}, self.folder)
 
     def plan(self) -> list[PlanRow]:
-        """Return what would run, a row for each problem and agent."""
-        n_seeds = len(self.seeds)
-        return [
-            PlanRow(problem.name, agent.label, agent.horizons, n_seeds, sum(agent.horizons) * n_seeds)
-            for problem, agent in itertools.product(self.problems, self.agents)
-        ]
+        """Return the plan, a row for each problem and agent."""
+        size = (self.horizons, len(self.seeds), sum(self.horizons) * len(self.seeds))
+        return [PlanRow(p.name, a.label, *size) for p, a in itertools.product(self.problems, self.agents)]
 
     def build_problem(self, name: str) -> Problem:
         """Return the problem of a name, which is built once in a process."""
@@ -178,7 +176,7 @@ def read(path: str | os.PathLike[str]) -> Experiment:
     Parameters
     ----------
     path : path
-        Of a TOML file.
+        A TOML file.
 
     Raises
     ------
@@ -226,12 +224,13 @@ def restore(description: dict[str, Any], folder: str | os.PathLike[str], name: s
     folder : path
         Where data files and modules of the user's own may lie.
     name : str
-        That of an experiment whose file gave it none.
+        The name, if the description has none.
 
     Raises
     ------
     SpecError
-        If there are mistakes in it, or something that it names is gone; there are no lines to tell.
+        If there are mistakes in it, or something that it names is missing; the message has no line
+        numbers.
 
     Examples
     --------
@@ -257,7 +256,10 @@ class _Reader:
         self._checksums: dict[Path, str] = {}
 
     def experiment(self, name: str) -> Experiment | None:
-        """Return what the content describes, by the name given unless it has one; None if there are mistakes."""
+        """Return the experiment, by the name given unless it has one.
+
+        None if there are mistakes.
+        """
         checked, wrong = check(self._data)
         self.mistakes += wrong
         problems = self._problems(self._tables("problem"))
@@ -272,7 +274,7 @@ class _Reader:
         return Experiment(checked.name or name, tuple(problems), tuple(agents), *rest)
 
     def _tables(self, key: str) -> Tables:
-        """Return the tables of a kind that are fit to be looked into."""
+        """Return the tables of a kind that are well-formed."""
         listed = self._data[key] if isinstance(self._data.get(key), list) else []
         tables = [((key, i), table) for i, table in enumerate(listed) if isinstance(table, dict)]
         odd = {path: list(odd_values(table, path)) for path, table in tables}

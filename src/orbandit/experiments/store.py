@@ -1,10 +1,10 @@
-"""The store of an experiment: one SQLite file of finished runs, each keyed by everything that determines it.
+"""The store of an experiment: one SQLite file of finished runs, keyed by a hash of parameters.
 
-A run is committed as soon as it is added. While a store is open for writing the file is in WAL mode with
-synchronous=NORMAL: a commit is then in the operating system's hands, so that kill -9 loses nothing. Only a power cut
-may take the last commits, whole ones, and their runs are made again; waiting for the disk would cost some 50 times as
-much. Closing turns the file back into a plain one, to copy or to read from anywhere. Processes that write to one file
-at the same time must be on one machine.
+A run is committed as soon as it is added. While a store is open for writing the file is in WAL mode
+with synchronous=NORMAL: a commit is then with the operating system, so that kill -9 loses nothing.
+Only a power failure may lose the last commits, whole ones, and their runs are played again; waiting
+for the disk would cost some 50 times as much. Closing turns the file back into a plain one, to copy
+or to read from anywhere. Processes that write to one file at the same time must be on one machine.
 
 All rows carry a checksum, since SQLite has none. A row that does not match it counts as missing, with a warning, and is
 removed when the file is opened for writing, so that its run can be made again.
@@ -78,9 +78,17 @@ SCHEMAS = {
 
 @final
 class Store:
-    """Finished runs, each keyed by everything that determines it.
+    """Finished runs, each keyed by a hash of its parameters.
 
-    Made by `Store.create` or `Store.open`; close it, or use it in a `with` block. Threads may share it.
+    Made by `Store.create` or `Store.open`; close it, or use it in a `with` block. Threads may share
+    it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    found : connection and contents
+        The open connection and the contents of the file, as `create` and `open` find them.
 
     Attributes
     ----------
@@ -114,7 +122,7 @@ class Store:
 
     @property
     def outline(self) -> Outline | None:
-        """Names of problems and agents, and the number of runs: as stored, or by the description; None without one."""
+        """Names of problems and agents, and the number of runs; None without a description."""
         return Outline.of(self.spec) if self._outline is None else self._outline
 
     @classmethod
@@ -133,10 +141,11 @@ class Store:
 
     @classmethod
     def open(cls, path: PathLike, *, write: bool = True) -> Self:
-        """Open a file that `create` made; any other is refused and left alone, and so is one whose pages are damaged.
+        """Open a file that `create` made; any other, or one with damaged pages, is refused.
 
-        All of the file is read once to check it. With `write=False` nothing is changed, and another process may go on
-        adding runs. Else rows that do not match their checksum are removed, with a warning for each.
+        The whole file is read once to check it. With `write=False` nothing is changed, and another
+        process may keep adding runs. Otherwise rows that do not match their checksum are removed,
+        with a warning for each.
         """
         target = Path(path)
         if not target.is_file():
@@ -153,7 +162,10 @@ class Store:
         return store
 
     def begin_writing(self) -> None:
-        """Go on as if opened for writing, without another check of the file; a second call does nothing."""
+        """Continue as if opened for writing, without another check of the file.
+
+        A second call does nothing.
+        """
         with self._use() as connection:
             if self._write:
                 return
@@ -175,7 +187,7 @@ class Store:
         return {row[0] for _, row in self._rows("id") if row is not None}
 
     def add(self, run: FinishedRun) -> bool:
-        """Commit a finished run; return False, and change nothing, if its key is there already."""
+        """Commit a finished run; return False, and change nothing, if its key exists already."""
         return self.add_many([run]) == 1
 
     def add_many(self, runs: Iterable[FinishedRun]) -> int:
@@ -195,7 +207,7 @@ class Store:
             return sum(_insert(connection, run.row()) for run in given)
 
     def runs(self) -> Iterator[FinishedRun]:
-        """Iterate over the runs that are there now, ordered by problem, agent, horizon, seed and key."""
+        """Iterate over the stored runs, ordered by problem, agent, horizon, seed and key."""
         for _, row in self._rows("problem, agent, horizon, seed, key"):
             if row is None:
                 continue
@@ -236,7 +248,7 @@ class Store:
         self.close()
 
     def _rows(self, order: str) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
-        """Yield the number of each row and its values, None of a damaged one, which is told of once."""
+        """Yield the number of each row and its values; None for a damaged one, with one warning."""
         with self._use() as connection:  # by the table itself: its index may be damaged
             fields = FIELDS if _version(connection) == VERSION else FIELDS.replace("simple_regret", "NULL")
             places = connection.execute(f"SELECT id FROM runs NOT INDEXED ORDER BY {order}").fetchall()
@@ -296,7 +308,7 @@ class Store:
 
 
 def check_new(target: Path) -> None:
-    """Refuse a path that has no file yet, and where none can be made."""
+    """Refuse a path without a file, where none can be made."""
     names = [f"{target}{suffix}" for suffix in ("-journal", "-wal", "-shm")]
     remains = [name for name in names if os.path.lexists(name) and not os.path.lexists(target)]
     if remains:  # SQLite would play the old file's last writes into the new one
@@ -320,23 +332,13 @@ def _written(target: Path, if_there: str | None) -> Iterator[Path]:
 def load(path: PathLike) -> Any:
     """Return the runs of a file as a pandas.DataFrame: a row for each run and checkpoint.
 
-    Its columns are problem, agent, horizon, seed, round, regret, simple_regret (NaN where it was not recorded),
-    seconds_per_round and key. It needs pandas, which comes with `orbandit[frames]`.
+    Its columns are problem, agent, horizon, seed, round, regret, simple_regret (NaN if not
+    recorded), seconds_per_round and key. It needs pandas, which comes with `orbandit[frames]`.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> import orbandit as ob
-    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
-    >>> agent = {"class": "OrbitTree"}
-    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
-    >>> experiment = ob.experiments.restore(tables, ".")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = f"{folder}/disk.db"
-    ...     played = ob.experiments.run(experiment, path, jobs=1)
-    ...     table = ob.experiments.load(path)
-    >>> played, table.seed.nunique(), int(table["round"].max())
-    (2, 2, 100)
+    Parameters
+    ----------
+    path : path
+        A file of results.
     """
     pandas = _extra("pandas")
     with Store.open(path, write=False) as store:
@@ -358,32 +360,17 @@ def _simple_or_nan(run: FinishedRun) -> Array:
 
 
 def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None:
-    """Write the table that `load` returns to a file, in one step.
+    """Write the table that `load` returns to a file, atomically.
 
     Parameters
     ----------
     path : path
         A file of results.
     target : path
-        What to write: .csv, with floats that read back to the last bit, or .parquet, which needs `orbandit[frames]`.
+        The file to write: .csv, with floats that read back to the last bit, or .parquet, which
+        needs `orbandit[frames]`.
     overwrite : bool
-        Whether to replace a file that is there already.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import orbandit as ob
-    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
-    >>> agent = {"class": "OrbitTree"}
-    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
-    >>> experiment = ob.experiments.restore(tables, ".")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     played = ob.experiments.run(experiment, f"{folder}/disk.db", jobs=1)
-    ...     ob.experiments.export(f"{folder}/disk.db", f"{folder}/disk.csv")
-    ...     lines = Path(folder, "disk.csv").read_text().splitlines()
-    >>> lines[0]
-    'problem,agent,horizon,seed,round,regret,simple_regret,seconds_per_round,key'
+        Whether to replace an existing file.
     """
     file = Path(target)
     suffix = file.suffix.lower()
@@ -438,7 +425,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _set_mode(connection: sqlite3.Connection, mode: str) -> str:
-    """Ask for a journal mode, which others on the file may not allow now, and return the one there is."""
+    """Request a journal mode, which other processes may block, and return the current one."""
     try:
         (current,) = connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
     except sqlite3.OperationalError:

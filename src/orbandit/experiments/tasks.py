@@ -1,6 +1,6 @@
-"""Task: a run of an experiment, described by values that a file can hold, and made into arguments of `simulate`.
+"""Task: a run of an experiment as plain values, and its arguments of `simulate`.
 
-Whoever plays it builds the problem and the agent from their tables, once in a process.
+A worker builds the problem and the agent from their tables, once in a process.
 """
 
 import json
@@ -29,10 +29,10 @@ class Task:
     problem, agent, horizon, seed : str, str, int, int
         The name of the problem, the label of the agent, the number of rounds and the seed.
     parameters : dict
-        Everything that determines the run, as JSON can hold it: the tables, horizon, seed, checkpoints and version,
-        and the checksums of sources of the user's own, if the tables name any.
+        All parameters of the run, as JSON can hold them: the tables, horizon, seed, checkpoints and
+        version, and the checksums of sources of the user's own, if the tables name any.
     folder : Path
-        That of the file.
+        The folder of the file.
     """
 
     problem: str
@@ -73,7 +73,7 @@ def _problem(text: str, folder: Path, _: str) -> Problem:
 
 @lru_cache(maxsize=MAX_AGENTS)
 def _check_sources(problem: str, agent: str, folder: Path, expected: str) -> None:
-    """Refuse to play other code or data than those that a run is stored under."""
+    """Refuse to play other code or data than those in a run's key."""
     found = sources_of("problem", json.loads(problem), folder) | sources_of("agent", json.loads(agent), folder)
     other = [name for name, checksum in json.loads(expected).items() if found.get(name) != checksum]
     if other:
@@ -100,7 +100,7 @@ def _player(text: str, folder: Path) -> tuple[Maker, bool]:
 
 
 def _told_some(entry: Entry, space: Space, group: Group | None, /, **told: Any) -> Any:
-    """Make an agent of the user's own, whose class takes only some of what agents are told, by their names."""
+    """Make an agent of the user's own, whose class takes only some of the arguments, by name."""
     if "feasible" in told and not _takes(entry, "feasible"):
         raise InputError(f"the problem has a rule for what is feasible, but {entry.name} takes no `feasible`.")
     known = {"space": space, "group": group, **told}

@@ -1,7 +1,7 @@
 """An experiment's file as text: TOML, and the line of each key, so that mistakes have a place.
 
-`tomllib` does not say where keys stand. `Lines` walks through the tokens of a text that it has accepted, which it need
-not judge, and keeps the line of each key and of each element of an array.
+`tomllib` does not report the lines of keys. `Lines` scans the tokens of a text that `tomllib` has
+accepted, and keeps the line of each key and of each element of an array.
 """
 
 import difflib
@@ -103,7 +103,7 @@ def odd_values(value: object, path: KeyPath) -> Iterator[Mistake]:
 
 
 def unknown_key(key: str, owner: str, known: Mapping[str, Any] | list[str]) -> str:
-    """Return what to say of a key that nothing has."""
+    """Return the message for an unknown key."""
     return str(unknown_name("key", key, known, owner=owner))
 
 

@@ -1,4 +1,4 @@
-"""Colours and marks of all pictures: told apart by the colour-blind, in print, and on light and dark paper."""
+"""Colours and markers of all figures, distinct for the colour-blind and in print."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

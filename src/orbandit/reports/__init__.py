@@ -1,4 +1,7 @@
-"""Pictures and pages of what was computed; they need the extras `orbandit[plot]` and `orbandit[report]`."""
+"""Figures and HTML reports of results.
+
+They need the extras `orbandit[plot]` and `orbandit[report]`.
+"""
 
 from orbandit.reports.orbits import draw_orbit
 from orbandit.reports.regret import regret_picture

@@ -1,7 +1,8 @@
 """Charts of a page: a summary's curves and scenes as figures of plotly.js, plain dictionaries of data and layout.
 
-Each agent is one legend group throughout a problem's charts, so that a page can show and hide it in all of them.
-Colours of words, axes and paper are left to the page, which knows whether it is read in the dark.
+Each agent is one legend group in all charts of a problem, so that a page can show and hide it in
+all of them. Colours of text, axes and background are left to the page, which has a light and a dark
+theme.
 """
 
 import math
@@ -23,7 +24,7 @@ SCALE = "Cividis"
 FLAT_MARKS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 SOLID_MARKS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")
 MAX_PLAYS = 1_000
-"""So many of an agent's plays, at random, are drawn at most."""
+"""Most plays of an agent that are drawn, chosen at random."""
 
 
 def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = None, *, log: bool) -> Chart:

@@ -25,15 +25,15 @@ def draw_orbit(
     Parameters
     ----------
     space : Space
-        Two-dimensional.
+        A space of two dimensions.
     group : Group
-        Finite, preserving the space, and with a domain.
+        A finite group with a fundamental domain, which maps the space onto itself.
     point : (2,) array
-        Its orbit is drawn as dots, its fold as a star.
+        The point; its orbit is drawn as dots, its fold as a star.
     axes : matplotlib Axes, optional
         Where to draw; a new figure by default.
     title : str, optional
-        By default the group and the space.
+        The title; by default the group and the space.
 
     Returns
     -------

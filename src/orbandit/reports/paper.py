@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FIGURE_KINDS = ("png", "svg")
 MARKS = "osD^vPX"
 MAX_AGENTS_SHOWN = 2
-"""So many agents' plays are in a picture: the best that is told the group, and the best that is not."""
+"""Number of agents whose plays are in a picture: the best with the group, and the best without."""
 
 
 def save_figures(summary: Summary, folder: str | os.PathLike[str], kinds: Sequence[str] = FIGURE_KINDS) -> list[Path]:
@@ -29,7 +29,7 @@ def save_figures(summary: Summary, folder: str | os.PathLike[str], kinds: Sequen
     Parameters
     ----------
     summary : Summary
-        What `summarise` returned.
+        The results, as `summarise` returns them.
     folder : path
         Where to save them; files of the same names are replaced.
     kinds : sequence of str

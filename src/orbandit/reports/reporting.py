@@ -1,4 +1,4 @@
-"""report: from a file of results to a page, and to figures for a paper."""
+"""report: an HTML report from a file of results, and figures for a paper."""
 
 import os
 from pathlib import Path
@@ -16,16 +16,16 @@ def report(
     figures: str | os.PathLike[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> Summary:
-    """Write a page of the results of an experiment, finished or not, and return the numbers on it.
+    """Write an HTML report of an experiment, finished or not, and return its numbers.
 
-    It needs `orbandit[report]`. The page stands alone: it can be mailed, and read without a network.
+    It needs `orbandit[report]`. The page is self-contained and works offline.
 
     Parameters
     ----------
     results : path
         A file of results, as `orbandit run` makes it.
     page : path, optional
-        Where to write the page, an .html file; by default beside the results. An older one is replaced.
+        The .html file to write; by default beside the results. An existing file is replaced.
     figures : path, optional
         A folder for figures as PNG and SVG files.
     folder : path, optional

@@ -1,4 +1,4 @@
-"""Scenes: the geometry of pictures of a problem, in the plane or turnable in space, computed apart from any drawing.
+"""Scenes: the geometry of pictures of a problem, in the plane or in space, independent of drawing.
 
 A scene has the space's outline, the mean reward on it, the fundamental domain, and the orbit of the best point. A flat
 space in three dimensions, the shares of three parts, is drawn in its own plane.
@@ -20,7 +20,8 @@ GRID = 121
 """Places along each side of the picture of a mean."""
 DIRECTIONS = 2_000
 SUBDIVISIONS = 3
-"""So often each triangle of a solid's surface is divided in four, so that colours follow the mean."""
+"""How often each triangle of a solid's surface is divided in four, so that colours follow the
+mean."""
 MAX_ORBIT = 500
 """Larger orbits are left out of a picture."""
 SHARP = np.cos(np.radians(20.0))

@@ -1,16 +1,16 @@
-"""What few runs can say: intervals of means, of ratios of means, and of slopes; and whether two means differ.
+"""Statistics of few runs: confidence intervals of means, ratios of means and slopes; paired tests.
 
-From MIN_RUNS_TO_BOOTSTRAP runs on, intervals are bootstrapped: runs are drawn with replacement, RESAMPLES times, always
-from the same stream, so that the same runs give the same page. Percentiles of a bootstrap from n values are too
-narrow, as their spread has n where Student's has n - 1. They are taken at the levels that make up for it on average
-(the expanded percentile interval of Hesterberg, What teachers should know about the bootstrap, The American
-Statistician 69, 2015):
+From MIN_RUNS_TO_BOOTSTRAP runs on, intervals are bootstrapped: runs are drawn with replacement,
+RESAMPLES times, always from the same stream, so that the same runs give the same page. Percentile
+intervals of a bootstrap from n values are too narrow, as their variance has n where Student's has n
+- 1. They are taken at the levels that correct for it on average (the expanded percentile interval
+of Hesterberg, What teachers should know about the bootstrap, The American Statistician 69, 2015):
 
     level' = Phi(t_level sqrt(n / (n - 1))),   t_level the quantile of Student's t with n - 1 degrees of freedom
 
-A bootstrap of fewer runs hardly leaves their range. There intervals are Student's, for ratios and slopes with what each
-run adds to them to first order. Whether a ratio of means is 1 is judged by Student's test of the differences of
-paired runs: the tails that many comparisons need are beyond a bootstrap.
+A bootstrap of fewer runs hardly leaves their range. Then intervals are Student's, for ratios and
+slopes by linearisation (the delta method). Whether a ratio of means is 1 is decided by Student's
+paired test: a bootstrap does not resolve the tails that many comparisons need.
 """
 
 import math
@@ -31,7 +31,7 @@ MIN_RUNS_TO_BOOTSTRAP = 8
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and where it may lie; NaN at both ends if one run cannot tell."""
+    """An estimate and its confidence interval; NaN at both ends for a single run."""
 
     value: float
     low: float
@@ -93,7 +93,7 @@ def ratio_of(over: Array, under: Array) -> Interval:
 
 
 def chance_of(over: Array, under: Array) -> float:
-    """Return the probability of paired runs that differ as much or more, if their means are equal; 1 if all are."""
+    """Return the p-value of Student's paired test for equal means; 1 if all runs are equal."""
     gaps = over - under
     if len(gaps) < 2 or not gaps.any():
         return 1.0

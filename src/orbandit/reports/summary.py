@@ -1,7 +1,8 @@
-"""A summary of results: every number that a page, a figure or a table shows, computed once.
+"""A summary of results: every number of a report, a figure or a table, computed once.
 
-Results are a store's runs. Agents are ordered by their regret, the least first; one that is told the group and the same
-one without it are a pair, and what the group is worth is the ratio of their regrets.
+Results are a store's runs. Agents are ordered by their regret, the least first. An agent with the
+group and the same one without it are a pair, and the gain of the group is the ratio of their
+regrets.
 """
 
 import itertools
@@ -32,7 +33,7 @@ ROUNDING_PER_ROUND = 1e-9
 """A regret of less than this per round is rounding."""
 
 MAX_AGENTS_COMPARED = 12
-"""So many agents, the best, are compared with each other."""
+"""Number of agents, the best, that are compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,9 @@ class Curve:
     mean, low, high : (k,) arrays
         The mean and its interval.
     is_nothing : (k,) array of bool
-        Where the mean is nothing but rounding.
+        Where the mean is only rounding.
     final : Interval
-        At the end.
+        The mean at the end.
     """
 
     mean: Array
@@ -65,17 +66,17 @@ class AgentResult:
     label, family : str
         Its name, and the name that it shares with its pair.
     uses_group : bool
-        Whether it is told the problem's group.
+        Whether it gets the problem's group.
     seeds : tuple of int
-        Of the runs, in order.
+        The seeds of the runs, in order.
     checkpoints, regret : (k,) and (runs, k) arrays
         Regret of each run.
     mean, low, high : (k,) arrays
         The mean regret and its interval.
     final : Interval
-        Of the regret at the end.
+        The mean regret at the end.
     seconds : float
-        Per round, averaged over runs.
+        Seconds per round, averaged over runs.
     plays : (m, dim) array
         Some of the points played, if any were kept.
     simple : Curve or None
@@ -114,16 +115,16 @@ class Comparison:
     Attributes
     ----------
     ratio : Interval
-        By itself.
+        The ratio of mean regrets, without correction for other comparisons.
     chance : float
-        The probability of runs that differ as much or more, if the regrets are equal on average.
+        The p-value for equal mean regrets.
     """
 
     ratio: Interval
     chance: float
 
     def is_clear(self, among: int) -> bool:
-        """Whether the regrets differ even if so many comparisons are to be right together (Bonferroni)."""
+        """Whether the regrets differ, corrected for `among` comparisons (Bonferroni)."""
         return self.chance < (1 - CONFIDENCE) / max(1, among)
 
 
@@ -145,7 +146,7 @@ class HorizonResult:
     comparisons: dict[tuple[str, str], Comparison]
 
     def worth(self) -> Iterator[Worth]:
-        """Yield what the group is worth to each agent that was played with it and without."""
+        """Yield the gain of the group for each agent that was played with it and without."""
         blind = {agent.family: agent for agent in self.agents if not agent.uses_group}
         for agent in self.agents:
             other = blind.get(agent.family)
@@ -163,7 +164,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class ProblemResult:
-    """A problem and what was played on it.
+    """A problem and its results.
 
     Attributes
     ----------
@@ -176,7 +177,7 @@ class ProblemResult:
     horizons : tuple of HorizonResult
         The shortest first.
     slopes : dict
-        Of each agent.
+        The exponent of each agent's regret.
     """
 
     name: str
@@ -187,15 +188,12 @@ class ProblemResult:
 
     @property
     def longest(self) -> HorizonResult:
-        """What was played with the longest horizon that at least half of the agents have played."""
-        most = max(len(result.agents) for result in self.horizons)
-        return max(
-            (result for result in self.horizons if 2 * len(result.agents) >= most), key=lambda result: result.horizon
-        )
+        """The results of the longest horizon that all agents have, or most of them."""
+        return max(self.horizons, key=lambda result: (len(result.agents), result.horizon))
 
     @property
     def has_group(self) -> bool:
-        """Whether there is a symmetry to be told of; taken for granted if the problem is unknown."""
+        """Whether the problem has a symmetry; assumed if the problem is unknown."""
         return self.problem is None or (self.problem.group is not None and self.problem.group.order > 1)
 
     @property
@@ -209,24 +207,28 @@ class ProblemResult:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a file of results says.
+    """All numbers of a file of results.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> import orbandit as ob
-    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
-    >>> cone["group"] = {"class": "Dihedral", "m": 5}
-    >>> agents = [{"class": "OrbitTree", "group": [True, False]}]
-    >>> tables = {"horizons": [300], "seeds": 3, "problem": [cone], "agent": agents}
-    >>> experiment = ob.experiments.restore(tables, ".")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     played = ob.experiments.run(experiment, f"{folder}/a.db", jobs=1)
-    ...     summary = ob.reports.summarise(f"{folder}/a.db")
-    >>> summary.n_runs, summary.families
-    (6, ('OrbitTree',))
-    >>> [(problem, row.family) for problem, row in summary.worth()]
-    [('Cone', 'OrbitTree')]
+    Attributes
+    ----------
+    name : str
+        Name of the experiment.
+    path : Path
+        The file of results.
+    problems : tuple of ProblemResult
+        The problems and their results.
+    n_runs, n_rounds : int
+        Number of finished runs, and of their rounds.
+    seconds : float
+        Time of all rounds.
+    seeds : tuple of int
+        All seeds.
+    versions : tuple of str
+        Versions of orbandit that played the runs.
+    spec : dict
+        The description of the experiment.
+    n_expected : int or None
+        Number of planned runs, if the experiment is known.
     """
 
     name: str
@@ -242,7 +244,7 @@ class Summary:
     """How many runs there are to be, if the experiment is known."""
 
     def worth(self) -> list[tuple[str, Worth]]:
-        """Return what the group is worth to each agent on each problem that has one."""
+        """Return the gain of the group for each agent on each problem that has one."""
         return [
             (result.name, worth) for result in self.problems if result.has_group for worth in result.longest.worth()
         ]
@@ -254,7 +256,7 @@ class Summary:
 
 
 def summarise(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Summary:
-    """Read a file of results and compute all that is shown of it.
+    """Read a file of results and compute its summary.
 
     Parameters
     ----------

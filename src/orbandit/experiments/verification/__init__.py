@@ -1,6 +1,6 @@
-"""Every lemma and theorem of the paper measured: what it says, what was measured, and whether they agree.
+"""Numerical checks of every lemma and theorem of the paper: claim, measurement and verdict.
 
-geometry -> regret -> slips: the order of the paper, and of the table. `lines` says what a line is.
+geometry -> regret -> slips: the order of the paper, and of the table. `lines` defines a line.
 """
 
 from orbandit.experiments.verification.lines import Line, Step, Verdict, Verification

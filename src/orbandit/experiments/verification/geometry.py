@@ -14,11 +14,15 @@ from orbandit.spaces import Ball, Box, Polytope, Space
 Setting = tuple[str, Space, Group]
 
 MAX_RATIO = 3.0
-"""The constant of Lemmas 1 and 2, over that of the whole space, may be so large at the finest scale looked at."""
+"""Largest constant of Lemmas 1 and 2, over that of the whole space, accepted at the finest
+scale."""
 
 
 def settings() -> list[Setting]:
-    """Return the spaces and groups looked at: reflection groups, and rotations, whose domains have other walls."""
+    """Return the spaces and groups tested.
+
+    Reflection groups, and rotations, whose domains have other walls.
+    """
     return [
         ("cube, S_3", Box(0.0, 1.0, dim=3), Symmetric(3)),
         ("icosahedron, H_3", Polytope.regular("icosahedron"), Coxeter("H3")),

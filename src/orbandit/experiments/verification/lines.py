@@ -7,7 +7,7 @@ from typing import final
 
 
 class Verdict(Enum):
-    """What a measurement says of a claim."""
+    """The verdict on a claim."""
 
     PASS = "pass"
     FAIL = "FAIL"
@@ -58,16 +58,16 @@ class Step:
 @final
 @dataclass(frozen=True)
 class Verification:
-    """All lines, true in a condition if none failed.
+    """All lines; true in a condition if none failed.
 
-    Examples
-    --------
-    >>> import orbandit as ob
-    >>> from orbandit.experiments.verification.lines import Line, Verdict
-    >>> line = Line("a", "fold is constant on orbits", "exactly", "1,000 points", Verdict.PASS)
-    >>> result = ob.experiments.Verification((line,), seconds=3.0, quick=True)
-    >>> bool(result), result.summary()
-    (True, '1 pass in 3 s (quick)')
+    Attributes
+    ----------
+    lines : tuple of Line
+        The lines, in the order of the table.
+    seconds : float
+        Time of all steps.
+    quick : bool
+        Whether horizons were smaller and runs fewer.
     """
 
     lines: tuple[Line, ...]

@@ -7,13 +7,13 @@ from orbandit.experiments.verification import geometry, regret, slips
 from orbandit.experiments.verification.lines import Line, Verification
 
 Progress = Callable[[str, float], None]
-"""Told the title of a step that begins, and the share of the work done before it."""
+"""Called with the title of a step that begins, and the share of the work done before it."""
 
 
 def verify(
     quick: bool = False, progress: Progress | None = None, report: Callable[[Line], None] | None = None
 ) -> Verification:
-    """Measure what the paper claims, line by line.
+    """Check the claims of the paper numerically, line by line.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""(h) The paper's slips, each shown by a number."""
+"""(h) Errors in the paper, each shown by a number."""
 
 import time
 from collections.abc import Iterator

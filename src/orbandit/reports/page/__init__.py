@@ -1,4 +1,4 @@
-"""One self-contained page of results: tables, charts, and what was run; it asks nothing of any network."""
+"""The self-contained HTML report: tables, charts and the experiment; it needs no network."""
 
 import json
 import os
@@ -137,7 +137,10 @@ def _layers(chart: Chart) -> tuple[Layer, ...]:
 
 
 def _worth(summary: Summary) -> dict[str, Any]:
-    """Return the table of what the group is worth: a row for each pair of agents, a column for each problem."""
+    """Return the table of the gain of the group.
+
+    A row for each pair of agents, a column per problem.
+    """
     cells = summary.worth()
     columns = list(dict.fromkeys(name for name, _ in cells))
     rows: dict[str, list[tuple[Interval | None, str]]] = {}
@@ -150,7 +153,7 @@ def _worth(summary: Summary) -> dict[str, Any]:
 
 
 def check_extras() -> None:
-    """Refuse to begin what could not be finished without the libraries that pages need."""
+    """Refuse to start without the libraries that reports need."""
     for name in ("jinja2", "plotly.offline", "matplotlib"):
         _needed(name)
 

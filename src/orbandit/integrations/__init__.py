@@ -1,4 +1,4 @@
-"""The agents where people already work: Optuna and Nevergrad, each imported on first use, with its extra."""
+"""The agents in other tools: Optuna and Nevergrad, each imported on first use, with its extra."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,11 +1,11 @@
 """The unit cube that ranges of parameters are scaled to, groups on it, and proposals of trials in it.
 
-A group that maps a box to itself permutes its axes and turns some of them round, so that equal ranges of the axes that
-it permutes, and their middle as its fixed point, are all it takes to act on the unit cube instead.
+A group that maps a box to itself permutes its axes and reverses some of them. So it also acts on
+the unit cube if the axes that it permutes have equal ranges, and their middle is its fixed point.
 
-Agents for noisy rewards measure a good point again. Here a second trial is made nearby instead, at random within a
-fifth of the distance to the 2 dim + 1 nearest points, and told as it is: the agent averages over both, and no point
-is tried twice.
+Agents for noisy rewards repeat good points. Here a repeated trial is moved at random within a fifth
+of the distance to the 2 dim + 1 nearest points, and told at its own point: the agent averages over
+both, and no point is tried twice.
 """
 
 import math
@@ -21,19 +21,21 @@ from orbandit.spaces import Box
 from orbandit.spaces.feasible_set import Rule
 
 MOVE = 1e-6
-"""How far a proposal is moved at least, so that two processes that saw the same trials never try the same point."""
+"""Least move of a proposal, so that two processes with the same trials never try the same point."""
 SAME = 1e-5
-"""Points nearer than this are one point that is tried again."""
+"""Points nearer than this count as repeated."""
 NEAR = 0.2
-"""How far from a point that was tried another trial of it is, over the distance to the 2 dim + 1 nearest points."""
+"""Distance of a repeated trial from its point, over the distance to the 2 dim + 1 nearest
+points."""
 HALVINGS = 10
-"""How often a point that is not feasible is moved half of the way back."""
+"""How often an infeasible point is moved half of the way back."""
 PATIENCE = 40_000
-"""From so many trials on OrbitTree is taken: studies take longer over a trial than a kernel model does."""
+"""Number of trials from which OrbitTree is the default: trials of studies take longer than a GP's
+choice."""
 
 
 def about_middle(group: Group) -> Group:
-    """Return the group about the middle of the unit cube, where it matters.
+    """Return the group about the middle of the unit cube, if its centre matters.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def cube_driver(
 def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.random.Generator) -> Array:
     """Return a point to try, given the points being tried and the number of those that are not known yet.
 
-    If the point next to the agent's choice is not feasible, even a little nearer, the choice itself is tried.
+    If the moved point is infeasible, even closer to the agent's choice, the choice itself is tried.
     """
     driver.expect_only(running)
     asked = [driver.ask() for _ in range(unseen + 1)]  # those who look now are taken to try the first ones
@@ -91,7 +93,7 @@ def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.rand
 
 
 def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:
-    """Return a point of the unit cube near a given one, and away from what was tried."""
+    """Return a point of the unit cube near a given one, and away from tried points."""
     offsets = tried - point
     squares = np.einsum("ij,ij->i", offsets, offsets)
     reach = MOVE

@@ -1,4 +1,7 @@
-"""Optimisers for Nevergrad that know a symmetry: `OrbitOptimizer`; in the registry "Orbit", "OrbitGP", "OrbitTree"."""
+"""Nevergrad optimisers with a symmetry: `OrbitOptimizer`.
+
+Registered as "Orbit", "OrbitGP", "OrbitTree".
+"""
 
 from orbandit.errors import MissingExtraError
 

@@ -5,8 +5,8 @@
     whole numbers      its own value, and half a step to either side    in [low - 1/2, high + 1/2]
     unbounded          z = init + sigma atan((x - init) / sigma)        in init -+ sigma pi / 2
 
-These are the user's units, in which a group acts; the unit cube is their range. What has one bound only is refused, and
-so are choices: they have no order.
+These are the user's units, in which a group acts; the unit cube is their range. Parameters with one
+bound only are refused, and so are choices, which have no order.
 """
 
 import math

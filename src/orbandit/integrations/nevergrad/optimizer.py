@@ -1,7 +1,7 @@
-"""OrbitOptimizer: an agent that knows the symmetry, behind Nevergrad's ask and tell.
+"""OrbitOptimizer: an agent with the symmetry behind Nevergrad's ask and tell.
 
-Losses of any range are taken, outliers and NaN included, and candidates that were asked for and not told are pending
-(see `driver`).
+Losses may have any range, outliers and NaN included; candidates that were asked for and not told
+are pending (see `driver`).
 """
 
 import math
@@ -20,21 +20,23 @@ from orbandit.integrations.cube import about_middle, cube_driver, proposal
 from orbandit.integrations.nevergrad.coordinates import Coordinates
 
 TOO_LARGE = 5e20
-"""What Nevergrad makes of losses that are infinite or no number."""
+"""The value that Nevergrad substitutes for infinite and NaN losses."""
 
 
 @final
 class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
-    """Makes optimisers of parametrizations of scalars and arrays, some of which may be swapped, mirrored or turned.
+    """Makes optimisers of parametrizations of scalars and arrays that have a symmetry.
 
     Parameters
     ----------
     group : Group, optional
-        Any of `ob.groups` that maps the ranges of all values, in the order in which Nevergrad lists them, onto
-        themselves: in their own units, logarithms for `Log`; what is unbounded is taken about its initial value.
+        The symmetry: any of `ob.groups` that maps the ranges of all values, in Nevergrad's order,
+        onto themselves: in their own units, logarithms for `Log`; unbounded values are relative to
+        their initial value. By default there is none.
     agent : callable, optional
-        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
-        default `OrbitGP` below 40,000 tells, planned or made, then `OrbitTree`.
+        The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=),
+        such as a class of `ob.agents`. By default `OrbitGP` below 40,000 tells, planned or made,
+        then `OrbitTree`.
 
     Examples
     --------
@@ -70,7 +72,7 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
             if group.dim != self._cube.dim:
                 raise InputError(
                     f"`group` must act on all {self._cube.dim} values, but {shown(group)} acts on {group.dim}; "
-                    "ob.groups.Product with a Trivial leaves some alone."
+                    "ob.groups.Product with a Trivial fixes some."
                 )
             if not group.preserves(box):
                 raise InputError(

@@ -1,4 +1,7 @@
-"""`OrbitSampler`: a sampler for Optuna that knows which parameters may be swapped, mirrored or shifted round."""
+"""`OrbitSampler`.
+
+An Optuna sampler for parameters that may be exchanged, mirrored or shifted in a ring.
+"""
 
 from orbandit.errors import MissingExtraError
 

@@ -19,7 +19,7 @@ Number: TypeAlias = FloatDistribution | IntDistribution
 
 
 def is_number(distribution: BaseDistribution | None) -> TypeGuard[Number]:
-    """Tell whether a distribution is of numbers, at least two."""
+    """Return whether a distribution is of numbers, at least two."""
     return isinstance(distribution, FloatDistribution | IntDistribution) and not distribution.single()
 
 
@@ -66,7 +66,7 @@ class Coordinates:
         return np.asarray(np.clip(place, 0.0, 1.0))
 
     def params(self, point: Any) -> dict[str, float | int]:
-        """Return the parameters of a point, rounded to values that are allowed."""
+        """Return the parameters of a point, rounded to allowed values."""
         return {name: axis.value(float(x)) for (name, axis), x in zip(self._axes, point, strict=True)}
 
 

@@ -1,10 +1,10 @@
-"""OrbitSampler: trials are proposed by an agent that knows the symmetry, and everything it knows is in the storage.
+"""OrbitSampler: an agent with the symmetry proposes trials; its only state is Optuna's storage.
 
-A sampler reads the trials of a study, tells the agent those that have ended since, and asks it for a point. In a new
-process it reads them all. Randomness comes from the seed and the number of the trial, so that workers which saw the
-same trials never try the same point, and nothing has to be remembered. Copies and pickles keep what was read all the
-same: an agent that was asked and told in turn need not choose as one that is told all at once, and a copy of a study
-is to go on as the study does.
+A sampler reads the trials of a study, tells the agent those that have ended since, and asks it for
+a point. In a new process it reads them all. Randomness comes from the seed and the number of the
+trial, so that workers with the same trials never try the same point, and no state has to be saved.
+Copies and pickles still keep what was read: an agent that was asked and told in turn need not
+choose like one that is told all at once, and a copy of a study should continue like the study.
 """
 
 import copy
@@ -34,59 +34,66 @@ from orbandit.integrations.optuna.symmetry import Symmetry, Units
 from orbandit.integrations.optuna.view import ParameterRule, View, margin
 
 ATTEMPTS = 200
-"""How often a parameter of the first trial is drawn for one that is feasible."""
+"""Most draws of a parameter of the first trial until it is feasible."""
 STUDIES = 16
-"""A sampler remembers what it has read of so many studies; of others it reads all trials again."""
+"""Number of studies whose trials a sampler caches; those of others are read again."""
 
 
 @final
 class OrbitSampler(BaseSampler):
-    """Samples parameters that may be swapped, mirrored or shifted round; one trial informs about all its images.
+    """Samples parameters with a symmetry: one trial informs about all its images.
 
     Parameters
     ----------
     exchangeable : list, optional
-        Units that may be swapped, each a list of parameters (or one name): [["x1", "y1"], ["x2", "y2"], ["x3", "y3"]].
-        For several kinds of units, a list of such lists.
+        Units that may be exchanged, each a list of parameters (or one name): [["x1", "y1"], ["x2",
+        "y2"], ["x3", "y3"]]. For several kinds of units, a list of such lists.
     mirrored : list of str, optional
         Parameters each of which may be reflected about the middle of its range, the geometric one if it is
         logarithmic. If one belongs to a unit, the same parameter of the other units must be mirrored too.
     ring : list, optional
-        Units, or parameters, that stand in a ring: shifted round by one place, they give the same value.
+        Units, or parameters, in a ring: a cyclic shift by one place gives the same value.
     group : Group, optional
         Any of `ob.groups` that maps the ranges onto themselves, in their own units, logarithms where a range is
         logarithmic. It acts on `parameters`.
     parameters : list of str, optional
         The names that `group` acts on, in the order of its coordinates.
     agent : callable, optional
-        Called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=), as the classes of `ob.agents` are. By
-        default `OrbitGP` below 40,000 trials, planned or made, then `OrbitTree`.
+        The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=),
+        such as a class of `ob.agents`. By default `OrbitGP` below 40,000 trials, planned or made,
+        then `OrbitTree`.
     n_trials : int, optional
         The number of trials planned, if it is known.
     feasible : callable, optional
-        Which parameters may be tried and recommended: takes a dict of the numbers that are searched, and returns a
-        bool, or a margin that is feasible from 0 up, such as a distance less what it must be. It is known, cheap, and
-        invariant under the symmetry.
+        The constraint on parameters tried and recommended. It takes a dict of the searched numbers
+        and returns a bool, or a margin that is feasible if >= 0, such as a distance minus its lower
+        limit. It must be known, cheap, and invariant under the symmetry.
     search_space : dict of str to distribution, optional
-        The numbers that all trials will suggest, with their distributions. Otherwise they are known after the first
-        trial, each parameter of which is drawn by itself: only the last one that `feasible` needs can then be drawn
-        such that the rule holds, and a warning says if none does.
-    symmetry : "exact" or "approximate"
-        Whether the symmetry is sure, as in `maximize`.
+        The numbers that all trials will suggest, with their distributions. Otherwise they are known
+        after the first trial, whose parameters are drawn one by one: only the last one that
+        `feasible` needs can then be drawn such that the constraint holds, and a warning says if
+        none does.
+    symmetry : "exact" or "approximate", default "exact"
+        Whether the symmetry is exact. If it is approximate, its violation is estimated from the
+        trials, and `OrbitGP` recommends the best image, not only the best orbit.
     independent_sampler : BaseSampler, optional
-        Samples what has no place in the space searched as a whole: categorical and conditional parameters, and all
-        parameters until the first trial is complete. By default `TPESampler`, with a seed for each trial.
+        Samples the parameters outside the joint search space: categorical and conditional ones, and
+        all parameters until the first trial is complete. By default `TPESampler`, with a seed for
+        each trial.
     seed : int, optional
-        The source of all randomness. Workers may have the same or different ones.
+        Source of all randomness; by default a fresh one. Workers may have the same or different
+        seeds.
 
     Notes
     -----
-    Numbers without a symmetry are searched together with the others if every trial has them with the same range. A
-    trial teaches the agent nothing if it lacks one of the parameters or had it out of the present range.
+    Numbers without a symmetry are searched together with the others if every trial has them with
+    the same range. The agent ignores a trial that lacks one of the parameters or had it outside the
+    present range.
 
-    Values of any range are taken, winsorised at Tukey's outer fences. A pruned trial counts as its last reported value,
-    but no better than the median; a failed one, as in `maximize`, as less than what is near it, the less the more
-    trials failed there. The running trials of all workers are pending: the agent expects them (see `Agent.expect`).
+    Values may have any range; they are winsorised at Tukey's outer fences. A pruned trial counts as
+    its last reported value, but no better than the median. A failed one counts as worse than the
+    trials near it; the more trials failed there, the worse. The running trials of all workers are
+    pending (see `Agent.expect`).
 
     Examples
     --------
@@ -151,7 +158,10 @@ class OrbitSampler(BaseSampler):
         self._begin()
 
     def reseed_rng(self) -> None:
-        """Do nothing but pass it on: proposals are seeded by the number of their trial."""
+        """Reseed the independent sampler only.
+
+        Proposals are seeded by the number of their trial.
+        """
         if self._independent is not None:
             self._independent.reseed_rng()
 
@@ -186,7 +196,7 @@ class OrbitSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Return the independent sampler's choice, another one as long as it breaks `feasible`."""
+        """Return the independent sampler's choice, drawn again while it violates `feasible`."""
         rule = self._feasible if self._is_unknown(study) and is_number(param_distribution) else None
         numbers = {name: trial.params[name] for name, one in trial.distributions.items() if is_number(one)}
         for attempt in range(ATTEMPTS):
@@ -202,7 +212,7 @@ class OrbitSampler(BaseSampler):
         return value
 
     def _is_unknown(self, study: Study) -> bool:
-        """Tell whether the space that is searched as a whole is not known yet."""
+        """Return whether the joint search space is unknown so far."""
         return not any(view.space for (name, _), view in self._views.items() if name == study.study_name)
 
     def _drawn(
@@ -216,12 +226,12 @@ class OrbitSampler(BaseSampler):
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def recommend(self, study: Study) -> dict[str, Any]:
-        """Return the parameters that are best by what all trials say together, not the luckiest trial's.
+        """Return the parameters with the best estimated mean, not those of the best trial.
 
         Parameters
         ----------
         study : Study
-            One with finished trials, sampled by this or by any other sampler.
+            A study with finished trials, of this or of any other sampler.
 
         Returns
         -------
@@ -234,12 +244,13 @@ class OrbitSampler(BaseSampler):
 
     @staticmethod
     def suggest_symmetry(study: Study) -> SuggestedSymmetry:
-        """Return the symmetry that the complete trials of a study speak for, in the names of its parameters.
+        """Return the symmetry found in a study's complete trials, by the names of its parameters.
 
         Parameters
         ----------
         study : Study
-            One with complete trials, at least 10, sampled by any sampler; those that are spread out say most.
+            A study with complete trials, at least 10, of any sampler; spread-out trials are the
+            most informative.
 
         Returns
         -------
@@ -326,7 +337,10 @@ def _checked(space: Mapping[str, BaseDistribution] | None, symmetry: Symmetry) -
 
 
 def _may_hold(feasible: ParameterRule, params: dict[str, Any]) -> bool:
-    """Tell whether parameters are feasible, or not all known yet: the rule then looks for a name in vain."""
+    """Return whether parameters are feasible, or not all known yet.
+
+    The constraint then lacks a name.
+    """
     try:
         return margin(feasible, params) >= 0
     except InputError as error:

@@ -1,9 +1,9 @@
-"""suggest_symmetry: what the trials of a study say of its symmetry, in the names of parameters.
+"""suggest_symmetry: the symmetry found in the trials of a study, by the names of parameters.
 
-The trials that are complete are points of the unit cube, and `find_symmetry` looks for what permutes and mirrors
-its axes; only parameters with one distribution may be exchanged. Names that end in numbers (x1, y1, x2, y2) are taken
-for units. What is found is said as `exchangeable`, `mirrored` and `ring` if these make the same group, and as `group`
-and `parameters` otherwise.
+The complete trials are points of the unit cube, and `find_symmetry` searches for permutations and
+reflections of its axes; only parameters with equal distributions may be exchanged. Names that end
+in numbers (x1, y1, x2, y2) are read as units. The result is `exchangeable`, `mirrored` and `ring`
+if these generate the same group, and `group` and `parameters` otherwise.
 """
 
 import re
@@ -50,7 +50,10 @@ class SuggestedSymmetry:
 
 
 def suggest_symmetry(study: Study) -> SuggestedSymmetry:
-    """Return what the complete trials of a study say of its symmetry; see `OrbitSampler.suggest_symmetry`."""
+    """Return the symmetry found in a study's complete trials.
+
+    See `OrbitSampler.suggest_symmetry`.
+    """
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     numbers = _numbers([trial.distributions for trial in trials])
     cube, names = Coordinates(numbers), list(numbers)
@@ -160,7 +163,7 @@ def _classes(pool: Pool, units: Layout) -> list[Layout]:
 
 
 def _makes(said: dict[str, Any], pool: Pool, names: list[str]) -> bool:
-    """Tell whether arguments make the group of a pool."""
+    """Return whether arguments generate the group of a pool."""
     symmetry = Symmetry(**said)
     group = symmetry.group(plain=0)
     if group is None or group.order != pool.order:

@@ -1,4 +1,4 @@
-"""Symmetry: what may be swapped, mirrored or shifted round, in the names of parameters, and the group it makes.
+"""Symmetry: exchangeable, mirrored and ring parameters by name, and the group they generate.
 
 Each component has names of its own and acts on their coordinates in the unit cube:
 
@@ -8,8 +8,8 @@ Each component has names of its own and acts on their coordinates in the unit cu
     units with mirrored places     the flips and the permutations of units together, SignedPermutation or Joint
     a group of `ob.groups`         as it is, about the middle of the ranges
 
-A group that maps a box to itself permutes its axes and turns some of them round, so that equal ranges of the axes that
-it permutes, and their middle as its fixed point, are all it takes to act on the unit cube instead.
+A group that maps a box to itself permutes its axes and reverses some of them. So it also acts on
+the unit cube if the axes that it permutes have equal ranges, and their middle is its fixed point.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,8 +46,17 @@ class Symmetry:
 
     Parameters
     ----------
-    exchangeable, mirrored, ring, group, parameters
-        As for `OrbitSampler`.
+    exchangeable : list, optional
+        Units that may be exchanged, each a list of parameters (or one name); for several kinds of
+        units, a list of such lists.
+    mirrored : list of str, optional
+        Parameters each of which may be reflected about the middle of its range.
+    ring : list, optional
+        Units, or parameters, in a ring: a cyclic shift by one place gives the same value.
+    group : Group, optional
+        Any of `ob.groups` that maps the ranges of `parameters` onto themselves, in their own units.
+    parameters : list of str, optional
+        The names that `group` acts on, in the order of its coordinates.
 
     Examples
     --------

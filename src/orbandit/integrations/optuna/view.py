@@ -1,7 +1,8 @@
-"""View: what a sampler has read of one study, brought up to date with the trials that ended since.
+"""View: the trials of one study that a sampler has read, updated with those that ended since.
 
-The space searched as a whole has the parameters with a symmetry, as the last trial that has them all suggested them,
-and all other numbers that every such trial has had with one range. Each trial is read once when it has ended.
+The joint search space has the parameters with a symmetry, as the last trial that has them all
+suggested them, and all other numbers that every such trial has with the same range. Each trial is
+read once when it has ended.
 """
 
 import math
@@ -24,9 +25,9 @@ from orbandit.integrations.optuna.symmetry import Symmetry
 from orbandit.spaces.feasible_set import Rule
 
 ParameterRule: TypeAlias = Callable[[dict[str, Any]], Any]
-"""Takes parameters by their names, and returns whether they are feasible, or by which margin, from 0 up."""
+"""Takes parameters by name and returns a bool, or a margin that is feasible if >= 0."""
 LATE = timedelta(seconds=10)
-"""A running trial without parameters that is older than this is taken for abandoned."""
+"""A running trial without parameters that is older than this counts as abandoned."""
 
 
 @final
@@ -36,11 +37,12 @@ class View:
     Parameters
     ----------
     symmetry : Symmetry
-        Of the study's parameters.
+        The symmetry of the study's parameters.
     make : callable
-        Called with the dimension, the group and a rule for points, if there is one, to make a driver.
+        Called with the dimension, the group and a constraint on points, if there is one, to make a
+        driver.
     feasible : callable, optional
-        The rule, of parameters by their names.
+        The constraint on parameters by name.
     space : dict, optional
         The distributions of parameters, if they are known before the first trial.
     """
@@ -67,11 +69,11 @@ class View:
 
     @property
     def space(self) -> dict[str, BaseDistribution]:
-        """The distributions of the parameters searched as a whole; empty until they are known."""
+        """The distributions of the joint search space; empty until they are known."""
         return dict(self._coordinates.distributions)
 
     def fits(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Tell whether these are trials of the same study."""
+        """Return whether these are trials of the same study."""
         if not self._ended:
             return True
         first = self._ended[0]
@@ -125,7 +127,7 @@ class View:
         return params
 
     def recommend(self) -> dict[str, Any]:
-        """Return the parameters that are best by all trials together."""
+        """Return the parameters with the best estimated mean over all trials."""
         return {} if self._driver is None else self._coordinates.params(self._driver.recommend())
 
     def _widen(self, trial: FrozenTrial) -> None:
@@ -148,7 +150,7 @@ class View:
         }
 
     def _restart(self, trials: Sequence[FrozenTrial]) -> None:
-        """Search another space: all that is known of it is told to a new driver."""
+        """Search another space with a new driver, which is told all trials in it."""
         plain = self._plain or {}
         self._symmetry.check(self._named)
         named = {name: d for name, d in self._named.items() if is_number(d)}
@@ -160,7 +162,7 @@ class View:
             self._driver = driver
 
     def _outcomes(self, trials: Sequence[FrozenTrial]) -> list[Outcome]:
-        """Return what trials gave, of those that have all parameters within their ranges."""
+        """Return the outcomes of trials that have all parameters within their ranges."""
         outcomes = []
         for trial in trials:
             point = self._coordinates.point(trial.params)
@@ -172,12 +174,12 @@ class View:
 
 
 def margins(feasible: ParameterRule, coordinates: Coordinates, points: Array) -> Array:
-    """Return what a rule says of the parameters that points stand for: 1 and -1 for yes and no, or margins."""
+    """Return the margins of the parameters of points; 1 and -1 for bools."""
     return np.array([margin(feasible, coordinates.params(point)) for point in points])
 
 
 def margin(feasible: ParameterRule, params: dict[str, Any]) -> float:
-    """Return what a rule says of parameters: 1 and -1 for yes and no, or a margin."""
+    """Return the margin of parameters; 1 and -1 for bools."""
     try:
         said = feasible(dict(params))
     except Exception as error:
@@ -199,7 +201,7 @@ def _last(trial: FrozenTrial) -> float | None:
 
 
 def _is_recent(other: FrozenTrial, trial: FrozenTrial) -> bool:
-    """Tell whether another trial started so shortly before this one that its parameters are still to come."""
+    """Return whether another trial started so recently that its parameters are still to come."""
     if other.datetime_start is None or trial.datetime_start is None:
         return False
     return trial.datetime_start - other.datetime_start < LATE

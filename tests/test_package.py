@@ -2,7 +2,11 @@
 
 import ast
 import dataclasses
+import importlib
+import inspect
+import itertools
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -64,6 +68,21 @@ LONG = {"dictionary_learning.py", "identical_machines.py", "matrix_factorization
 
 ROOT = Path(__file__).parents[1]
 
+PUBLIC_PACKAGES = [
+    "agents",
+    "errors",
+    "experiments",
+    "groups",
+    "meshes",
+    "problems",
+    "reports",
+    "spaces",
+    "symmetry",
+    "theory",
+    "integrations.nevergrad",
+    "integrations.optuna",
+]
+
 
 def run(code):
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
@@ -91,6 +110,41 @@ def test_public_names():
     for module in (ob.spaces, ob.groups, ob.errors, ob.reports):
         for name in module.__all__:
             assert hasattr(module, name)
+
+
+def public_objects():
+    """Yield the full name of every public class and function, and the object."""
+    packages = [ob, *(importlib.import_module(f"orbandit.{name}") for name in PUBLIC_PACKAGES)]
+    for package in packages:
+        for name in package.__all__:
+            if callable(made := getattr(package, name)):
+                yield f"{package.__name__}.{name}", made
+    yield from {"Best": ob.optimize.Best, "History": ob.optimize.History}.items()
+
+
+def documented(doc, title):
+    """Return the lines of a section in numpydoc's form, and the names that it documents."""
+    _, _, after = doc.partition(f"\n{title}\n{'-' * len(title)}\n")
+    lines = list(itertools.takewhile(lambda line: not re.fullmatch("-{3,}", line), after.splitlines()))
+    heads = [line.split(" : ")[0] for line in lines if line and not line[0].isspace()]
+    return lines, {name.strip(" *") for head in heads for name in head.split(",")}
+
+
+def test_every_parameter_is_documented_where_it_stands():
+    missing, borrowed = {}, {}
+    for name, made in public_objects():
+        is_record = dataclasses.is_dataclass(made) or hasattr(made, "_fields")
+        is_own = not inspect.isclass(made) or is_record or {"__init__", "__new__"} & vars(made).keys()
+        lines, known = documented(inspect.getdoc(made) or "", "Parameters")
+        if is_record:  # made by the package: its fields are attributes
+            known |= documented(inspect.getdoc(made), "Attributes")[1]
+        given = inspect.signature(made).parameters if is_own else ()
+        if unknown := {key for key in given if not key.startswith("_")} - known - {"args", "kwargs"}:
+            missing[name] = unknown
+        if found := [line for line in lines if re.search(r"\bas (for|in) `", line, re.IGNORECASE)]:
+            borrowed[name] = found
+    assert missing == {}
+    assert borrowed == {}
 
 
 def private_names(path):

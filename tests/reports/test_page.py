@@ -14,10 +14,12 @@ import pytest
 import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, MissingExtraError, OrbanditError
+from orbandit.experiments.finished import run_key
 from orbandit.experiments.store import Store
 from orbandit.reports.page import page
 from orbandit.reports.reporting import report
 from orbandit.reports.summary import summarise
+from orbandit.reports.words import size
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +83,7 @@ def test_every_chart_is_one_that_plotly_knows(written, results):
         assert simple[agent.label]["x"] == agent.checkpoints[kept].tolist()
         np.testing.assert_allclose(simple[agent.label]["y"], agent.simple.mean[kept], rtol=1e-5)
         assert simple[agent.label]["line"] == curves[agent.label]["line"]
-    bands = {trace["legendgroup"] for trace in charts["problem-2-linear"]["data"] if trace.get("fill") == "toself"}
+    bands = {trace["name"] for trace in charts["problem-2-linear"]["data"] if "bands" in trace.get("meta", ())}
     assert bands == set(curves)
     zooming = next(agent for agent in first.longest.agents if agent.label == "Zooming")
     (around,) = (t for t in charts["problem-2-linear"]["data"] if t.get("fill") == "toself" and t["name"] == "Zooming")
@@ -100,7 +102,7 @@ def test_runs_without_simple_regret_are_told(results, tmp_path):
         report(path, figures=tmp_path / name)
         text = path.with_suffix(".html").read_text(encoding="utf-8")
         body, charts = text.partition("<script>")[0], charts_of(text)
-        shown = {trace["legendgroup"] for trace in charts.get("problem-1-simple", {"data": []})["data"]}
+        shown = {trace["name"] for trace in charts.get("problem-1-simple", {"data": []})["data"]}
         assert shown == (set() if name == "all" else {"OrbitTree", "OrbitTree without group"})
         told = [agent.label for agent in summarise(path).problems[0].longest.agents if agent.label not in shown]
         assert f"No simple regret of {', '.join(told)}: some runs have none" in body
@@ -129,16 +131,23 @@ def test_a_browser_reads_it(written, chromium):
     tab.wait_for_selector("html[data-drawn=yes]")
 
     assert tab.locator("#problem-1-simple .scatterlayer .trace path.js-line").count() >= 3
-    visible = """agent => document.getElementById('problem-1-log').data
-        .filter(trace => trace.legendgroup === agent).map(trace => trace.visible !== false)"""
+    visible = """name => document.getElementById('problem-1-log').data
+        .filter(trace => trace.name === name).map(trace => trace.visible)"""
     drawn = "() => document.querySelectorAll('#problem-1-log .scatterlayer .trace path.js-line').length"
     before = tab.evaluate(drawn)
     assert tab.evaluate(visible, "Zooming") == [True, True]
-    button = tab.locator('button[data-problem="problem-1"][data-agent="Zooming"]')
+    button = tab.locator('button[data-problem="problem-1"][data-part="agent Zooming"]')
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
     assert tab.evaluate(visible, "Zooming") == [False, False]
     assert tab.evaluate(visible, "OrbitTree") == [True, True]
+    for part, shown in (("untold", [False, False]), ("bands", [False, True])):
+        switch = tab.locator(f'button[data-problem="problem-1"][data-part="{part}"]')
+        switch.click()
+        name = "OrbitTree" if part == "bands" else "OrbitTree without group"
+        tab.wait_for_function(f"([name, shown]) => String(({visible})(name)) === String(shown)", arg=[name, shown])
+        switch.click()
+    assert tab.evaluate(visible, "Zooming") == [False, False]
     tab.wait_for_function(f"count => ({drawn})() < count", arg=before)
     button.click()
     tab.wait_for_function(f"count => ({drawn})() === count", arg=before)
@@ -163,6 +172,99 @@ def test_a_browser_reads_it(written, chromium):
 
     assert requests == [written.as_uri()]
     assert troubles == []
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def crowded(results, tmp_path_factory):
+    """Return a page of eight agents, with the group and without, on one problem."""
+    path = tmp_path_factory.mktemp("crowded") / "crowded.db"
+    with Store.open(results, write=False) as store:
+        runs = [run for run in store.runs() if run.problem == "disk </script>" and "OrbitTree" in run.agent]
+    copies = []
+    for run in runs:
+        for i in range(8):
+            table = {**run.parameters["agent"], "class": f"mine:AgentOfALongName{i}"}
+            parameters = {**run.parameters, "agent": table}
+            name = run.agent.replace("OrbitTree", f"AgentOfALongName{i}")
+            changed = {"parameters": parameters, "key": run_key(parameters), "agent": name}
+            copies.append(replace(run, **changed, regret=(1 + i) * run.regret))
+    agents = [{"class": f"mine:AgentOfALongName{i}", "group": [True, False]} for i in range(8)]
+    problem = runs[0].parameters["problem"] | {"name": runs[0].problem}
+    spec = {"name": "a crowd", "horizons": [100, 400], "seeds": 4, "problem": [problem], "agent": agents}
+    with Store.create(path, spec) as store:
+        store.add_many(copies)
+    report(path)
+    return path.with_suffix(".html")
+
+
+def test_many_agents_have_one_key_each_and_a_panel(crowded):
+    body = crowded.read_text(encoding="utf-8").partition("<script>")[0]
+    names = [f"AgentOfALongName{i}" for i in range(8)]  # the best first
+    keys = re.findall(r'aria-pressed="(true|false)" data-problem="problem-1" data-part="agent (.*?)"', body)
+    assert keys == [("true" if i < 6 else "false", name) for i, name in enumerate(names)]
+    assert re.findall(r'<div class="panel"><h4>.*?</span>(.*?)</h4>', body) == names
+    panels = re.findall(r'<div class="panel">.*?</div>', body, re.DOTALL)
+    (result,) = summarise(crowded.with_suffix(".db")).problems
+    top = max(agent.mean.max() for agent in result.longest.agents)
+    for name, panel in zip(names, panels, strict=True):
+        told, untold = result.longest.of_family(name)
+        assert (told.uses_group, untold.uses_group) == (True, False)
+        lines = re.findall(r'<path d="M0 100(?:L[^"]*)?L(.*?) (.*?)" style="[^"]*"( data-dashed)?/>', panel)
+        ends = [(float(y), bool(dashed)) for _, y, dashed in lines]
+        assert ends == [
+            (pytest.approx(100 * (1 - told.mean[-1] / top), abs=0.01), False),
+            (pytest.approx(100 * (1 - untold.mean[-1] / top), abs=0.01), True),
+        ]
+        assert f"<p>{size(told.final.value)}, {size(untold.final.value)} without</p>" in panel
+
+
+FAULTS = """() => {
+  const faults = [], page = document.documentElement;
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+  if (page.scrollWidth > page.clientWidth) faults.push(`the page is ${page.scrollWidth} wide`);
+  for (const chart of document.querySelectorAll(".chart")) {
+    const box = chart.getBoundingClientRect(), { l, t, w, h } = chart._fullLayout._size;
+    const plot = new DOMRect(box.left + l, box.top + t, w, h);
+    const bar = chart.querySelector(".modebar").getBoundingClientRect();
+    if (!bar.height || !apart(bar, plot)) faults.push(`toolbar of ${chart.id}`);
+    if (h < 150 || w < 150) faults.push(`${chart.id} has ${w} by ${h}`);
+    if (chart.querySelector("g.legend")) faults.push(`a legend in ${chart.id}`);
+    for (const legend of document.querySelectorAll(".keys, .legend"))
+      if (!apart(legend.getBoundingClientRect(), plot)) faults.push(`legend over ${chart.id}`);
+    for (const title of chart.querySelectorAll(".xtitle, .ytitle"))
+      if (!apart(title.getBoundingClientRect(), plot) || !apart(title.getBoundingClientRect(), bar))
+        faults.push(`title in ${chart.id}`);
+  }
+  for (const part of document.querySelectorAll("body :not(script, style)")) {
+    const words = [...part.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (words && part.checkVisibility() && parseFloat(getComputedStyle(part).fontSize) < 12)
+      faults.push(`small print: ${part.textContent}`);
+  }
+  for (const button of document.querySelectorAll(".keys button"))
+    if (button.getBoundingClientRect().height < 24) faults.push(`${button.textContent} is too small to press`);
+  return faults;
+}"""
+
+
+def test_it_reads_on_a_phone_a_tablet_and_a_desk(crowded, chromium):
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    context.set_default_timeout(600_000)
+    tab = context.new_page()
+    tab.goto(crowded.as_uri())
+    tab.wait_for_selector("html[data-drawn=yes]")
+    fits = """() => [...document.querySelectorAll(".chart")].every((chart) =>
+        Math.abs(chart.clientWidth - chart._fullLayout.width) < 2 &&
+        Math.abs(chart.clientHeight - chart._fullLayout.height) < 2)"""
+    for width in (390, 820, 1440):
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.wait_for_function(fits)
+        assert tab.evaluate(FAULTS) == [], width
+        tables = "() => [...document.querySelectorAll('table')].every((one) => one.closest('.scroll'))"
+        assert tab.evaluate(tables)
+    tab.evaluate("window.scrollTo(0, document.getElementById('problem-1-log').offsetTop)")
+    top = tab.locator(".keys").bounding_box()["y"]
+    assert 0 <= top <= 1  # the keys stay in sight beside the charts that they are of
     context.close()
 
 

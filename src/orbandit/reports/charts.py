@@ -1,11 +1,13 @@
 """Charts of a page: a summary's curves and scenes as figures of plotly.js, plain dictionaries of data and layout.
 
-Each agent is one legend group in all charts of a problem, so that a page can show and hide it in
-all of them. Colours of text, axes and background are left to the page, which has a light and a dark
-theme.
+The `meta` of a trace lists the parts of the page that it belongs to, such as an agent, all that is
+told the group, or all bands. A page has one switch for each part, and shows a trace if all of its
+switches are on. Sizes, and colours of words, axes and paper, are left to the page, which knows the
+screen and whether it is dark.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy.typing as npt
 from orbandit._checks import Array
 from orbandit.pictures.palette import BEST, GRAY, INK, SHADE, Look
 from orbandit.reports.scenes import PlanarScene, Solid, SolidScene
-from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, Curve, HorizonResult, ProblemResult
+from orbandit.reports.summary import AgentResult, Curve, HorizonResult, ProblemResult
 
 Chart: TypeAlias = dict[str, Any]
 Looks: TypeAlias = dict[str, Look]
@@ -26,19 +28,47 @@ SOLID_MARKS = ("circle", "square", "diamond", "cross", "x", "circle-open", "squa
 MAX_PLAYS = 1_000
 """Most plays of an agent that are drawn, chosen at random."""
 
+BAR_HEIGHT = 34
+"""Pixels above a chart that are left to the toolbar."""
+
+COLORBAR = {"title": {"text": "mean"}, "thickness": 12, "orientation": "h", "len": 0.6, "y": 0, "yanchor": "top"}
+"""The scale of mean rewards lies below pictures, which have the whole width then."""
+
+FEW_DECADES = 100.0
+"""A logarithmic axis over less than this factor has numbers between its powers of ten."""
+
+MAX_TICKS = 6
+"""So many numbers stand along an axis at most, about as many as a phone has room for."""
+
+MAX_MARKS = 9
+"""So many marks are drawn at most on a curve, which would be hidden by more."""
+
+TOLD, UNTOLD, BANDS, SLOPE = "told", "untold", "bands", "slope"
+"""Parts of charts: agents told the group, agents that are not, intervals, the slope of the theory."""
+
+
+def agent_part(family: str) -> str:
+    """Return the name of the part that an agent's curves are, with the group and without it."""
+    return f"agent {family}"
+
+
+def plays_part(family: str) -> str:
+    """Return the name of the part that an agent's plays are in a picture."""
+    return f"plays of {family}"
+
 
 def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = None, *, log: bool) -> Chart:
     """Return regret over rounds with its intervals; in logarithms, with a line that has the theory's slope."""
     data = _curves(result, [agent.cumulative for agent in result.agents], looks, log, "regret")
     if log and exponent is not None:
         data.append(_reference(result, exponent))
-    return {"data": data, "layout": _layout("rounds", "regret", log)}
+    return _chart(data, "rounds", "regret", log)
 
 
 def simple_chart(result: HorizonResult, looks: Looks) -> Chart:
     """Return simple regret over rounds with its intervals, in logarithms, of the agents that have it."""
     data = _curves(result, [agent.simple for agent in result.agents], looks, True, "simple regret")
-    return {"data": data, "layout": _layout("rounds", "simple regret", log=True)}
+    return _chart(data, "rounds", "simple regret", log=True)
 
 
 def _curves(result: HorizonResult, curves: list[Curve | None], looks: Looks, log: bool, name: str) -> list[Chart]:
@@ -46,36 +76,29 @@ def _curves(result: HorizonResult, curves: list[Curve | None], looks: Looks, log
     data: list[Chart] = []
     present = [curve for curve in curves if curve is not None and not curve.is_nothing.all()]
     least = min((float(curve.mean[~curve.is_nothing].min()) for curve in present), default=1.0)
-    for place, (agent, curve) in enumerate(zip(result.agents, curves, strict=True)):
+    for agent, curve in zip(result.agents, curves, strict=True):
         if curve is None:
             continue
-        line = {"color": looks[agent.family].color, "width": 2, "dash": "solid" if agent.uses_group else "dash"}
-        common = {
-            "legendgroup": agent.label,
-            "name": agent.label,
-            "type": "scatter",
-            "mode": "lines",
-            "showlegend": False,
-        }
-        common["visible"] = place < MAX_AGENTS_COMPARED
+        common = {"name": agent.label, "type": "scatter", "mode": "lines", "meta": _parts(agent)}
         kept = ~curve.is_nothing if log else np.ones(len(curve.mean), dtype=bool)
         x, mean, low, high = (values[kept] for values in (agent.checkpoints, curve.mean, curve.low, curve.high))
         if np.isfinite(low).all() and len(x):
             low = np.maximum(low, 0.1 * least) if log else low
             around = {"x": numbers(np.concatenate([x, x[::-1]])), "y": numbers(np.concatenate([high, low[::-1]]))}
             fill = {"fill": "toself", "fillcolor": _see_through(looks[agent.family].color), "line": {"width": 0}}
-            data.append({**common, **around, **fill, "hoverinfo": "skip"})
+            data.append({**common, **around, **fill, "hoverinfo": "skip", "meta": [*_parts(agent), BANDS]})
         hover = f"%{{x:,}} rounds<br>{name} %{{y:,.4g}}"
+        line = _line(agent, looks)
         data.append({**common, "x": numbers(x), "y": numbers(mean), "line": line, "hovertemplate": hover})
         if looks[agent.family].mark or len(x) < 2:
-            data[-1] |= {"mode": "lines+markers", "marker": _mark(looks[agent.family], 6)}
+            data[-1] |= {"mode": "lines+markers", "marker": _mark(looks[agent.family], 7)}
     return data
 
 
 def horizon_chart(result: ProblemResult, looks: Looks) -> Chart:
     """Return regret at the end over the horizon, in logarithms, a line for each agent."""
     data: list[Chart] = []
-    for place, agent in enumerate(result.longest.agents):
+    for agent in result.longest.agents:
         played = [(h.horizon, one) for h in result.horizons for one in h.agents if one.label == agent.label]
         look = looks[agent.family]
         finals = [one.final for _, one in played]
@@ -86,26 +109,29 @@ def horizon_chart(result: ProblemResult, looks: Looks) -> Chart:
                 "type": "scatter",
                 "mode": "lines+markers",
                 "name": agent.label,
-                "legendgroup": agent.label,
-                "showlegend": False,
-                "visible": place < MAX_AGENTS_COMPARED,
+                "meta": _parts(agent),
                 "x": [horizon for horizon, _ in played],
                 "y": numbers([final.value for final in finals]),
                 "error_y": {"type": "data", "array": numbers(above), "arrayminus": numbers(below), "thickness": 1},
-                "line": {"color": look.color, "width": 2, "dash": "solid" if agent.uses_group else "dash"},
+                "line": _line(agent, looks),
                 "marker": _mark(look, 7),
                 "hovertemplate": "horizon %{x:,}<br>regret %{y:,.4g}",
             }
         )
-    return {"data": data, "layout": _layout("horizon", "regret at the end", log=True)}
+    chart = _chart(data, "horizon", "regret at the end", log=True)
+    horizons = [one.horizon for one in result.horizons]
+    if len(horizons) <= MAX_TICKS:
+        chart["layout"]["xaxis"] |= _ticks(horizons)
+    return chart
 
 
 def scene_chart(scene: PlanarScene | SolidScene, agents: tuple[AgentResult, ...], looks: Looks) -> Chart:
-    """Return a picture of a problem and of where agents played; the first agent's plays are shown, others on demand."""
+    """Return a picture of a problem, and of where each agent played."""
     chart = _flat(scene) if isinstance(scene, PlanarScene) else _turnable(scene)
     is_flat = isinstance(scene, PlanarScene)
-    shown = [agent for agent in agents if len(agent.plays)]
-    for place, agent in enumerate(shown):
+    for agent in agents:
+        if not len(agent.plays):
+            continue
         plays = agent.plays
         if len(plays) > MAX_PLAYS:
             plays = np.random.default_rng(0).choice(plays, MAX_PLAYS, replace=False)
@@ -119,10 +145,9 @@ def scene_chart(scene: PlanarScene | SolidScene, agents: tuple[AgentResult, ...]
                 **_coordinates(points),
                 "type": "scatter" if is_flat else "scatter3d",
                 "mode": "markers",
-                "legendgroup": f"plays of {agent.label}",
+                "meta": [plays_part(agent.family), TOLD if agent.uses_group else UNTOLD],
                 "marker": marker,
                 "hoverinfo": "skip",
-                "visible": place == 0,
             }
         )
     return chart
@@ -144,30 +169,36 @@ def _reference(result: HorizonResult, exponent: float) -> Chart:
     line = {"color": GRAY, "width": 1.5, "dash": "dot"}
     name = f"slope {exponent:.3g} (theory, worst case)"
     values = {"x": numbers(x), "y": numbers(y), "line": line, "name": name, "hoverinfo": "name"}
-    return {"type": "scatter", "mode": "lines", "showlegend": True, **values}
+    return {"type": "scatter", "mode": "lines", "meta": [SLOPE], **values}
+
+
+def _parts(agent: AgentResult) -> list[str]:
+    return [agent_part(agent.family), TOLD if agent.uses_group else UNTOLD]
+
+
+def _line(agent: AgentResult, looks: Looks) -> Chart:
+    return {"color": looks[agent.family].color, "width": 2, "dash": "solid" if agent.uses_group else "dash"}
 
 
 def _flat(scene: PlanarScene) -> Chart:
     mean = [numbers(np.round(row, 4)) for row in scene.mean]
     field = {"type": "heatmap", "x": numbers(scene.x), "y": numbers(scene.y), "z": mean, "colorscale": SCALE}
-    bar = {"title": {"text": "mean"}, "thickness": 12}
-    data: list[Chart] = [{**field, "colorbar": bar, "hovertemplate": "mean %{z:.3f}", "name": ""}]
+    data: list[Chart] = [{**field, "colorbar": COLORBAR | {"y": -0.12}, "hovertemplate": "mean %{z:.3f}", "name": ""}]
     line = {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
     closed = np.vstack([scene.outline, scene.outline[:1]])
     data.append({**line, **_coordinates(closed), "line": {"color": GRAY, "width": 1}})
     if len(scene.cell):
         closed = np.vstack([scene.cell, scene.cell[:1]])
         look = {"line": {"color": SHADE, "width": 2}, "fill": "toself", "fillcolor": _see_through(SHADE)}
-        data.append({**line, **_coordinates(closed), **look, "legendgroup": "fundamental domain"})
+        data.append({**line, **_coordinates(closed), **look, "meta": ["fundamental domain"]})
     data += _orbit_marks(scene.orbit, scene.best, "scatter", 9)
-    layout = _layout("", "", log=False) | {"showlegend": False}
+    layout = _layout("", "", log=False) | {"margin": {"l": 36, "r": 16, "t": BAR_HEIGHT, "b": 36}}
     layout["yaxis"] |= {"scaleanchor": "x", "showgrid": False, "zeroline": False}
     layout["xaxis"] |= {"showgrid": False, "zeroline": False, "constrain": "domain"}
-    return {"data": data, "layout": layout | {"height": 560}}
+    return {"data": data, "layout": layout}
 
 
 def _turnable(scene: SolidScene) -> Chart:
-    bar = {"title": {"text": "mean"}, "thickness": 12}
     plain = {"ambient": 1.0, "diffuse": 0.0, "specular": 0.0}  # so that colours are the mean's alone
     look = {
         "lighting": plain,
@@ -175,12 +206,12 @@ def _turnable(scene: SolidScene) -> Chart:
         "opacity": 0.35,
         "hoverinfo": "skip",
         "name": "mean",
-        "colorbar": bar,
+        "colorbar": COLORBAR,
     }
     data: list[Chart] = [{**_mesh(scene.body), **look, "intensity": numbers(np.round(scene.mean, 4))}]
     data.append(_edges(scene.body, GRAY))
     if scene.cell is not None:
-        group = {"legendgroup": "fundamental domain"}
+        group = {"meta": ["fundamental domain"]}
         data.append({**_mesh(scene.cell), **group, "color": SHADE, "opacity": 0.35, "hoverinfo": "skip"})
         data.append(_edges(scene.cell, SHADE) | group)
     data += _orbit_marks(scene.orbit, scene.best, "scatter3d", 4)
@@ -188,10 +219,8 @@ def _turnable(scene: SolidScene) -> Chart:
     eye = {"eye": {"x": 1.7, "y": 1.2, "z": 0.9}}
     axes = {"xaxis": axis, "yaxis": dict(axis), "zaxis": dict(axis)}
     view = {"aspectmode": "data", **axes, "camera": eye, "dragmode": "turntable"}
-    return {
-        "data": data,
-        "layout": {"scene": view, "margin": {"l": 0, "r": 0, "t": 10, "b": 0}, "height": 560, "showlegend": False},
-    }
+    margin = {"l": 0, "r": 0, "t": BAR_HEIGHT, "b": 0}
+    return {"data": data, "layout": {"scene": view, "margin": margin, "showlegend": False}}
 
 
 def _orbit_marks(orbit: Array, best: Array, kind: str, size: float) -> list[Chart]:
@@ -202,7 +231,7 @@ def _orbit_marks(orbit: Array, best: Array, kind: str, size: float) -> list[Char
     first = {"color": BEST, "size": 1.8 * size, "line": rim, "symbol": "star" if kind == "scatter" else "diamond"}
     named = [(orbit, images, f"images of the best point ({len(orbit)})"), (best[None], first, "the best point")]
     return [
-        {**common, **_coordinates(points), "marker": marker, "name": name, "legendgroup": name}
+        {**common, **_coordinates(points), "marker": marker, "name": name, "meta": [name]}
         for points, marker, name in named
     ]
 
@@ -226,14 +255,31 @@ def _coordinates(points: Array) -> Chart:
 
 
 def _mark(look: Look, size: float) -> Chart:
-    return {"color": look.color, "symbol": FLAT_MARKS[look.mark % len(FLAT_MARKS)], "size": size}
+    symbol = FLAT_MARKS[look.mark % len(FLAT_MARKS)]
+    return {"color": look.color, "symbol": symbol, "size": size, "maxdisplayed": MAX_MARKS}
+
+
+def _chart(data: list[Chart], x: str, y: str, log: bool) -> Chart:
+    """Return a chart of curves; a short logarithmic axis has numbers between its powers of ten."""
+    layout = _layout(x, y, log)
+    for name in ("x", "y") if log else ():
+        curves = [trace[name] for trace in data if "fill" not in trace]
+        values = [value for curve in curves for value in curve if value is not None and value > 0]
+        if values and max(values) < FEW_DECADES * min(values):
+            powers = np.arange(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
+            layout[f"{name}axis"] |= _ticks([step * 10.0**power for power in powers for step in (1, 2, 5)])
+    return {"data": data, "layout": layout}
+
+
+def _ticks(values: Sequence[float]) -> Chart:
+    return {"tickvals": list(values), "ticktext": [f"{value:,.10g}" for value in values]}
 
 
 def _layout(x: str, y: str, log: bool) -> Chart:
-    kind = {"type": "log", "dtick": 1, "exponentformat": "power"} if log else {"type": "linear", "rangemode": "tozero"}
-    axes = {"xaxis": {"title": {"text": x}, **kind}, "yaxis": {"title": {"text": y}, **kind}}
-    legend = {"x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom"}
-    return {**axes, "margin": {"l": 64, "r": 16, "t": 10, "b": 48}, "height": 400, "legend": legend}
+    kind = {"type": "log", "dtick": 1, "exponentformat": "SI"} if log else {"type": "linear", "rangemode": "tozero"}
+    common = {**kind, "automargin": True, "nticks": MAX_TICKS}
+    axes = {name: {"title": {"text": text, "standoff": 8}, **common} for name, text in (("xaxis", x), ("yaxis", y))}
+    return {**axes, "margin": {"l": 52, "r": 16, "t": BAR_HEIGHT, "b": 44}, "showlegend": False}
 
 
 def _see_through(color: str) -> str:

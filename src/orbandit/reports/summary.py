@@ -145,6 +145,16 @@ class HorizonResult:
     agents: tuple[AgentResult, ...]
     comparisons: dict[tuple[str, str], Comparison]
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The names of agents, pairs once, by the better of the two."""
+        return tuple(dict.fromkeys(agent.family for agent in self.agents))
+
+    def of_family(self, family: str) -> tuple[AgentResult, ...]:
+        """Return the agents of a name, those that are told the group first."""
+        found = (agent for agent in self.agents if agent.family == family)
+        return tuple(sorted(found, key=lambda agent: not agent.uses_group))
+
     def worth(self) -> Iterator[Worth]:
         """Yield the gain of the group for each agent that was played with it and without."""
         blind = {agent.family: agent for agent in self.agents if not agent.uses_group}

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module, resources
 from importlib.metadata import version
@@ -11,8 +12,19 @@ from typing import Any, NamedTuple
 
 from orbandit._files import in_one_step
 from orbandit.errors import InputError, MissingExtraError
-from orbandit.pictures.palette import looks
-from orbandit.reports.charts import Chart, horizon_chart, regret_chart, scene_chart, simple_chart
+from orbandit.reports.charts import (
+    TOLD,
+    UNTOLD,
+    Chart,
+    agent_part,
+    horizon_chart,
+    plays_part,
+    regret_chart,
+    scene_chart,
+    simple_chart,
+)
+from orbandit.reports.palette import looks
+from orbandit.reports.panels import Panels, panels_of
 from orbandit.reports.scenes import SolidScene, scene_of
 from orbandit.reports.statistics import MIN_RUNS_TO_BOOTSTRAP, RESAMPLES, Interval
 from orbandit.reports.summary import MAX_AGENTS_COMPARED, ProblemResult, Summary
@@ -22,23 +34,46 @@ MAX_SOLIDS = 8
 """Turnable pictures on a page; browsers keep no more than about sixteen alive."""
 
 
+MAX_SHOWN = 6
+"""So many agents, the best, are shown in one chart at first; of more, each has a panel of its own."""
+
+
 class Layer(NamedTuple):
     """A part of a picture that can be shown and hidden."""
 
     name: str
     color: str
-    is_hollow: bool
     is_shown: bool
 
 
 @dataclass(frozen=True)
 class Section:
-    """What the page shows of a problem; the layers are those of its picture, if it has one."""
+    """What the page shows of a problem.
+
+    Attributes
+    ----------
+    id : str
+        Where the page has it; names of its charts begin with it.
+    result : ProblemResult
+        Its numbers.
+    layers : tuple of Layer
+        Those of its picture, if it has one.
+    is_solid : bool
+        Whether that can be turned.
+    panels : Panels or None
+        A panel for each agent, if there are too many for one chart.
+    """
 
     id: str
     result: ProblemResult
     layers: tuple[Layer, ...]
     is_solid: bool
+    panels: Panels | None
+
+    @property
+    def has_both(self) -> bool:
+        """Whether some agents are told the group, and some are not."""
+        return len({agent.uses_group for agent in self.result.longest.agents}) == 2
 
     @property
     def is_across(self) -> bool:
@@ -92,6 +127,8 @@ def page(summary: Summary) -> str:
         worth=_worth(summary),
         looks=looks(summary.families),
         compared=MAX_AGENTS_COMPARED,
+        most_shown=MAX_SHOWN,
+        part_of=agent_part,
         draws=RESAMPLES,
         few=MIN_RUNS_TO_BOOTSTRAP,
         spec=json.dumps(summary.spec, indent=2, ensure_ascii=False),
@@ -121,18 +158,21 @@ def _sections(summary: Summary) -> tuple[list[Section], dict[str, Chart]]:
             charts[f"{name}-horizons"] = horizon_chart(result, look)
         if scene is not None:
             charts[f"{name}-scene"] = scene_chart(scene, result.longest.agents, look)
-        layers = _layers(charts[f"{name}-scene"]) if scene is not None else ()
-        sections.append(Section(name, result, layers, isinstance(scene, SolidScene)))
+        layers = _layers(charts[f"{name}-scene"], result.longest.families) if scene is not None else ()
+        panels = panels_of(result.longest) if len(result.longest.families) > MAX_SHOWN else None
+        sections.append(Section(name, result, layers, isinstance(scene, SolidScene), panels))
     return sections, charts
 
 
-def _layers(chart: Chart) -> tuple[Layer, ...]:
+def _layers(chart: Chart, families: Sequence[str]) -> tuple[Layer, ...]:
+    """Return the parts of a picture; of agents only the plays of the best are shown at first."""
+    plays = [plays_part(family) for family in families]
     layers = {}
     for trace in chart["data"]:
-        if name := trace.get("legendgroup"):
-            look = trace.get("marker") or trace.get("line") or trace
-            hollow = str(look.get("symbol", "")).endswith("-open")
-            layers[name] = Layer(name, look["color"], hollow, trace.get("visible", True))
+        for name in trace.get("meta", ()):
+            if name not in (TOLD, UNTOLD):
+                look = trace.get("marker") or trace.get("line") or trace
+                layers[name] = Layer(name, look["color"], name not in plays[1:])
     return tuple(layers.values())
 
 

@@ -2,19 +2,28 @@
 // Draws the charts that the page carries, in the page's colours, and keeps the charts of a problem in step.
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
-  const config = { responsive: true, displaylogo: false, toImageButtonOptions: { format: "svg" } };
+  const config = (layout) => ({
+    responsive: true,
+    displaylogo: false,
+    toImageButtonOptions: { format: "svg" },
+    modeBarButtons: [["toImage", ...(layout.scene ? ["resetCameraDefault3d"] : ["zoom2d", "pan2d", "resetScale2d"])]],
+  });
+  // On a touch screen a finger that moves over a chart scrolls the page, until the reader chooses
+  // to zoom or to pan.
+  const isTouched = matchMedia("(pointer: coarse)").matches;
 
   const colors = () => {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue(name).trim();
-    return { ink: value("--ink"), rule: value("--rule") };
+    return { ink: value("--ink"), rule: value("--rule"), soft: value("--soft"), link: value("--link") };
   };
 
   // The parts of a layout that follow the page, whatever axes the chart has.
   const themed = (layout) => {
-    const { ink, rule } = colors();
+    const { ink, rule, soft, link } = colors();
     const clear = "rgba(0,0,0,0)";
-    const changes = { "font.color": ink, paper_bgcolor: clear, plot_bgcolor: clear, "legend.bgcolor": clear };
+    const changes = { "font.color": ink, paper_bgcolor: clear, plot_bgcolor: clear, "modebar.bgcolor": clear };
+    Object.assign(changes, { "modebar.color": soft, "modebar.activecolor": link });
     const axis = (name) => {
       for (const part of ["gridcolor", "linecolor", "zerolinecolor"]) changes[`${name}.${part}`] = rule;
     };
@@ -28,25 +37,32 @@
   const problemOf = (id) => id.slice(0, id.lastIndexOf("-"));
   const retheme = () => Object.keys(charts).map((id) => Plotly.relayout(id, themed(charts[id].layout)));
 
-  // Curves of an agent are hidden and shown together in all charts of its problem.
-  const show = (problem, agent, visible) =>
+  // Every part of a problem's charts has one switch; a trace is shown if all of its are on.
+  const switches = [...document.querySelectorAll("button[data-part]")];
+  const isShown = (problem) => {
+    const off = new Set(
+      switches
+        .filter(({ dataset, ariaPressed }) => dataset.problem === problem && ariaPressed !== "true")
+        .map(({ dataset }) => dataset.part),
+    );
+    return ({ meta = [] }) => !meta.some((part) => off.has(part));
+  };
+  const update = (problem) =>
     Object.keys(charts)
       .filter((id) => problemOf(id) === problem)
-      .map((id) => {
-        const data = document.getElementById(id).data;
-        const places = data.map((trace, i) => (trace.legendgroup === agent ? i : -1)).filter((i) => i >= 0);
-        return places.length ? Plotly.restyle(id, { visible }, places) : Promise.resolve();
-      });
-  document.querySelectorAll(".legend button").forEach((button) =>
+      .map((id) => Plotly.restyle(id, { visible: charts[id].data.map(isShown(problem)) }));
+  switches.forEach((button) =>
     button.addEventListener("click", () => {
-      const pressed = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", String(pressed));
-      show(button.dataset.problem, button.dataset.agent, pressed);
+      button.ariaPressed = String(button.ariaPressed !== "true");
+      update(button.dataset.problem);
     }),
   );
 
   const drawn = Object.entries(charts).map(async ([id, { data, layout }]) => {
-    await Plotly.newPlot(id, data, layout, config);
+    const shown = isShown(problemOf(id));
+    const traces = data.map((trace) => ({ ...trace, visible: shown(trace) }));
+    const dragmode = layout.scene || !isTouched ? {} : { dragmode: false };
+    await Plotly.newPlot(id, traces, { ...layout, ...dragmode }, config(layout));
     await Plotly.relayout(id, themed(layout));
   });
 

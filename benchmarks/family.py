@@ -19,6 +19,7 @@ from PyXAB.algos.SequOOL import SequOOL
 from PyXAB.algos.StoSOO import StoSOO
 from PyXAB.algos.StroquOOL import StroquOOL
 from PyXAB.algos.VHCT import VHCT
+from PyXAB.algos.VROOM import VROOM
 
 import orbandit as ob
 
@@ -47,13 +48,14 @@ def main() -> None:
         "StoSOO": (A.StoSOO, lambda n, domain: StoSOO(n=n, h_max=int(np.log(n) ** 1.5), domain=domain)),
         "SequOOL": (A.SequOOL, lambda n, domain: SequOOL(n=n, domain=domain)),
         "StroquOOL": (A.StroquOOL, lambda n, domain: StroquOOL(n=n, domain=domain)),
+        "VROOM": (A.VROOM, lambda n, domain: VROOM(n=n, b=1, f_max=1, domain=domain)),
         "POO": (partial(A.POO, nu=1.0), lambda n, domain: POO(rounds=n, domain=domain, algo=T_HOO)),
         "GPO": (partial(A.GPO, nu=1.0), lambda n, domain: GPO(rounds=n, domain=domain, algo=T_HOO)),
     }
     for name in sys.argv[1:] or pairs:
         ours, peer = pairs[name]
         for place, problem in PROBLEMS.items():
-            for n in (1_000,) if name in ("StoSOO", "POO", "GPO") else (1_000, 10_000):  # PyXAB's take minutes
+            for n in (1_000,) if name in ("StoSOO", "VROOM", "POO", "GPO") else (1_000, 10_000):  # PyXAB's take minutes
                 noisy = name != "SequOOL"
                 mine = [run(Asking(ours(problem.space, horizon=n, seed=s)), problem, n, s, noisy) for s in range(SEEDS)]
                 speed = ob.simulate(ours, problem, n, seeds=4, jobs=1).seconds_per_round

@@ -60,6 +60,8 @@ AGENTS = {
     "SequOOL S3": on(A.SequOOL, CUBE, S3),
     "StroquOOL": on(A.StroquOOL, SQUARE),
     "StroquOOL simplex": on(A.StroquOOL, S.Simplex(3), S3),
+    "VROOM": on(A.VROOM, SQUARE),
+    "VROOM S3": on(A.VROOM, CUBE, S3),
     "POO": on(A.POO, SQUARE),
     "POO S3": on(A.POO, CUBE, S3, nu=0.3, rho_max=0.4),
     "GPO": on(A.GPO, SQUARE, rho_max=0.7),
@@ -94,7 +96,7 @@ PAIRS = [
 """Agents with horizons: both for one agent of each kind, one in turn for the same kind on other spaces and groups."""
 
 
-TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.SequOOL, A.StroquOOL, A.POO, A.GPO, A.OrbitTree)
+TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.SequOOL, A.StroquOOL, A.VROOM, A.POO, A.GPO, A.OrbitTree)
 """Agents on cells, whose `_stats` begin with sums, counts and pending observations."""
 
 
@@ -200,6 +202,8 @@ def summary(agent):
     """What is known of arms, or of all cells together."""
     if isinstance(agent, A.HOO):
         return stats(agent)[:1]
+    if isinstance(agent, A.VROOM):  # a reward is for all cells about a point, or from some depth on
+        return stats(agent)[agent.arms.cells.depths == agent.depth].sum(axis=0)
     if isinstance(agent, A.POO | A.GPO):
         checks = sum(np.array([total, count, 0.0]) for _, total, count in agent.arms.checks.values())
         return checks + sum(summary(base).reshape(3) for base in agent.arms.bases)

@@ -367,6 +367,83 @@ class Openings:
         return max(self.finals, key=lambda cell: np.mean(self.rewards[cell][self.finals[cell] :]))
 
 
+class VROOM:
+    """VROOM as on paper: loops over all cells, whose codes say which cells are about them."""
+
+    def __init__(self, halves, root, n, tie):
+        self.halves, self.root, self.n = halves, root, n
+        self.levels = [[root]]
+        for _ in range(int(math.log2(n))):
+            self.levels.append([half for cell in self.levels[-1] for half in halves(cell)])
+        self.levels = [sorted(level, key=tie, reverse=True) for level in self.levels]
+        self.total = sum(1 / (h * (i + 1)) for h, level in enumerate(self.levels) if h for i in range(len(level)))
+        self.rewards = {cell: [] for level in self.levels for cell in level}
+        self.weighed, self.variances = dict.fromkeys(self.rewards, 0.0), dict.fromkeys(self.rewards, 0.0)
+        self.delta = 4 / math.sqrt(n)
+
+    def probabilities(self):
+        """What may be drawn, depth by depth and rank by rank."""
+        ranks = [(h, i) for h in range(1, len(self.levels)) for i in range(len(self.levels[h]))]
+        return {self.levels[h][i]: 1 / (h * (i + 1) * self.total) for h, i in ranks}
+
+    def ask(self, pick, coins):
+        for cell, chance in self.probabilities().items():  # noqa: B007
+            pick -= chance
+            if pick < 0:
+                break
+        self.drawn, self.leaf = cell, cell
+        while halves := self.halves(self.leaf) if len(self.above(self.leaf)) < len(self.levels) else []:
+            self.leaf = halves[0] if len(halves) == 1 else halves[coins % 2]
+            coins //= 2
+        return self.leaf
+
+    def above(self, cell):
+        """The cell and all that hold it, from the root on."""
+        return [cell >> i for i in range(cell.bit_length() - 1, -1, -1)]
+
+    def chance(self, cell, probabilities):
+        """The probability of a draw that goes through a cell and is of it, or of one about it."""
+        way, chance = self.above(cell), 0.0
+        for i, drawn in enumerate(way[1:], 1):
+            down = math.prod(1 / len(self.halves(one)) for one in way[i:-1])
+            chance += probabilities[drawn] * down
+        return chance
+
+    def low(self, cell):
+        rewards = self.rewards[cell]
+        if not rewards:
+            return -math.inf
+        return np.mean(rewards) - math.sqrt(math.log(4 * self.n**3 / self.delta) / (2 * len(rewards)))
+
+    def tell(self, reward):
+        probabilities = self.probabilities()
+        for cell, p in probabilities.items():
+            self.variances[cell] += 1 / p
+        learning = self.above(self.leaf)[len(self.above(self.drawn)) - 1 :]
+        for cell in learning:
+            self.weighed[cell] += reward / self.chance(cell, probabilities)
+            self.rewards[cell].append(reward)
+        for cell in learning:
+            self.rank(self.levels[len(self.above(cell)) - 1], cell)
+
+    def rank(self, level, cell):
+        """Change places with the last cell on the way of each block of equals that is passed."""
+        while True:
+            lows, i = [self.low(one) for one in level], level.index(cell)
+            if i > 0 and lows[i - 1] < lows[i]:
+                j = lows.index(lows[i - 1])
+            elif i + 1 < len(level) and lows[i + 1] > lows[i]:
+                j = i + max(k for k, low in enumerate(lows[i:]) if low == lows[i + 1])
+            else:
+                return
+            level[i], level[j] = level[j], level[i]
+
+    def recommend(self):
+        log = math.log(2 * self.n**2 / self.delta)
+        ranked = [cell for level in self.levels[1:] for cell in level]
+        return max(ranked, key=lambda cell: self.weighed[cell] - math.sqrt(2 * log * self.variances[cell]))
+
+
 class OrbitTree:
     """OrbitTree in plain words, on a tree of cells of its own; kriging is by the joint Gaussian distribution.
 

@@ -455,7 +455,7 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
 
 @every
 def test_it_earns_more_than_uniform_play(name):
-    needed = {"elimination": 400_000, "OrbitGP": 480, "SequOOL": 600, "CKLUCB": 3000}
+    needed = {"elimination": 400_000, "OrbitGP": 480, "SequOOL": 600, "CKLUCB": 3000, "VROOM": 60_000}
     many = 10_000 if is_tree(AGENTS[name](horizon=10, seed=0)) else 40_000
     rounds = needed.get(name.split()[0], many)  # elimination plays evenly until it may drop arms
     agent, draws = AGENTS[name](horizon=rounds, seed=0), np.random.default_rng(1).random(rounds)

@@ -22,7 +22,7 @@ def methods(kind):
 
 def test_every_agent_is_public():
     assert set(Agent.__subclasses__()) == set(ALGORITHMS)
-    assert len(ALGORITHMS) == 18
+    assert len(ALGORITHMS) == 19
 
 
 @named

@@ -21,6 +21,7 @@ from orbandit.agents.ucbn import UCBN
 from orbandit.agents.uniform_mesh import UniformMesh
 from orbandit.agents.uniform_mesh_n import UniformMeshN
 from orbandit.agents.vhct import VHCT
+from orbandit.agents.vroom import VROOM
 from orbandit.agents.zooming import Zooming
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "UCB1",
     "UCBN",
     "VHCT",
+    "VROOM",
     "Agent",
     "OrbitGP",
     "OrbitTree",

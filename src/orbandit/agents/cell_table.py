@@ -47,6 +47,11 @@ class CellTable:
         self._open(np.zeros((len(self.arms), self._columns)))
 
     @property
+    def salt(self) -> int:
+        """What hashes of cells and rounds are mixed with; the seed gives it."""
+        return self._salt
+
+    @property
     def stats(self) -> Array:
         """The statistics of each cell."""
         return self._rows.filled

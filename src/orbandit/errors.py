@@ -35,6 +35,15 @@ class OrbanditError(Exception):
         The parameter at fault, if it is a single one; an attribute, too.
     value : object
         Its value, if the error has it; an attribute, too.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> try:
+    ...     ob.spaces.Ball(2, radius=-1.0)
+    ... except ob.errors.OrbanditError as error:
+    ...     print(error.field, error.value)
+    radius -1.0
     """
 
     def __init__(self, *args: object, field: str | None = None, value: object = None) -> None:
@@ -43,7 +52,18 @@ class OrbanditError(Exception):
 
 
 class OrbanditWarning(UserWarning):
-    """A problem that was recovered from, such as a lost worker or a damaged row of results."""
+    """A problem that was recovered from, such as a lost worker or a damaged row of results.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import orbandit as ob
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", ob.errors.OrbanditWarning)  # it ends the search
+    ...     best = ob.minimize(lambda x: x @ x, ob.spaces.Box(-1, 1, dim=2), budget=5, seed=0)
+    >>> len(best.history)
+    5
+    """
 
 
 class InputError(OrbanditError, ValueError):
@@ -60,7 +80,17 @@ class InputError(OrbanditError, ValueError):
 
 
 class InputTypeError(OrbanditError, TypeError):
-    """An argument has a type that the parameter does not accept."""
+    """An argument has a type that the parameter does not accept.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> ob.agents.OrbitTree("disk")
+    Traceback (most recent call last):
+        ...
+    orbandit.errors.InputTypeError: `space` and `group` must be of ob.spaces and ob.groups, but
+    got 'disk', None.
+    """
 
 
 class GroupTooLargeError(OrbanditError, ValueError):
@@ -120,6 +150,19 @@ class MeasurementError(OrbanditError, RuntimeError):
     history : History
         All measurements before that; pass it to the next call as `history` to continue. An
         attribute, too.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> def measure(x):
+    ...     if x[0] > 0.8:
+    ...         raise OSError("out of range")
+    ...     return x[0]
+    >>> try:
+    ...     ob.maximize(measure, ob.spaces.Box(0, 1, dim=2), budget=50, seed=0)
+    ... except ob.errors.MeasurementError as error:
+    ...     print(bool(error.point[0] > 0.8), len(error.history) < 50, repr(error.__cause__))
+    True True OSError('out of range')
     """
 
     def __init__(self, message: str, point: Any, history: Any) -> None:
@@ -204,6 +247,18 @@ class SpecError(OrbanditError, ValueError):
         The mistakes, in the order in which they were found; an attribute, too.
     file : path or None
         The file, if there is one; an attribute, too.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> try:
+    ...     ob.experiments.restore({"horizons": [0], "seed": 5}, ".")
+    ... except ob.errors.SpecError as error:
+    ...     print(error.mistakes[0].path)
+    ...     print(error.mistakes[0].text)
+    ('seed',)
+    unknown key 'seed' of an experiment. Did you mean 'seeds'? Known: name, horizons, seeds,
+    checkpoints, timeout, problem, agent.
     """
 
     def __init__(self, mistakes: Iterable[Mistake], file: Any = None) -> None:

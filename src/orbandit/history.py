@@ -48,7 +48,8 @@ class History:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickle, also one of 0.1.0, which had no failures."""
-        self.__dict__.update({"failed": np.empty((0, *np.shape(state["points"])[1:]))} | state)
+        self.__dict__.update({"failed": np.empty(0), "failed_at": np.empty(0, dtype=np.intp)} | state)
+        self.__post_init__()
 
     def __len__(self) -> int:
         return len(self.values)

@@ -29,6 +29,9 @@ from orbandit.pictures.search import Search, draw_search
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["Best", "History", "State", "maximize", "minimize"]
 
 Failures: TypeAlias = Literal["raise", "avoid"]

@@ -99,7 +99,18 @@ class Arms(Protocol):
 
 
 class Agent(ABC):
-    """Base of all agents: chooses points and learns from noisy rewards."""
+    """Base of all agents: chooses points and learns from noisy rewards.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> agent = ob.agents.OrbitTree(ob.spaces.Box(0, 1, dim=2), ob.groups.Symmetric(2), seed=0)
+    >>> for _ in range(300):
+    ...     point = agent.ask()
+    ...     agent.tell(point, 1 - abs(point.sum() - 1.2))
+    >>> agent.rounds, bool(abs(agent.recommend().sum() - 1.2) < 0.1)
+    (300, True)
+    """
 
     _settings: dict[str, Any]
     arms: Arms

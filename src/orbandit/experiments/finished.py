@@ -65,6 +65,17 @@ class FinishedRun:
     simple_regret : (k,) array, optional
         The simple regret at the checkpoints, finite; None if it was not recorded, by an older
         version or for an agent without `recommend`.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> parameters = {"problem": "cone", "agent": "HOO", "horizon": 100, "seed": 0}
+    >>> key = ob.experiments.run_key(parameters)
+    >>> run = ob.experiments.FinishedRun(
+    ...     key, "cone", "HOO", 100, 0, parameters, [10, 100], [1.5, 7.25], seconds=0.01
+    ... )
+    >>> run.regret, run.plays.shape
+    (array([1.5 , 7.25]), (0, 0))
     """
 
     key: str

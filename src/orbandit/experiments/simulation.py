@@ -61,6 +61,14 @@ class Runs:
     simple_regret : (seeds, checkpoints) array or None
         The optimum minus the mean of the point that `recommend` returned; None if the agent has no
         `recommend`.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Ball(2), ob.groups.Dihedral(5), peak=[0.3, 0.5])
+    >>> runs = ob.simulate(ob.agents.OrbitTree, cone, 500, 3, checkpoints=[50, 500], n_plays=9)
+    >>> runs.regret.shape, runs.simple_regret.shape, runs.plays.shape, runs.name
+    ((3, 2), (3, 2), (3, 9, 2), 'OrbitTree')
     """
 
     regret: Array

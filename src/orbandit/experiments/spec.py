@@ -159,8 +159,11 @@ class Experiment:
 
     def plan(self) -> list[PlanRow]:
         """Return the plan, a row for each problem and agent."""
-        size = (self.horizons, len(self.seeds), sum(self.horizons) * len(self.seeds))
-        return [PlanRow(p.name, a.label, *size) for p, a in itertools.product(self.problems, self.agents)]
+        n_seeds = len(self.seeds)
+        return [
+            PlanRow(problem.name, agent.label, agent.horizons, n_seeds, sum(agent.horizons) * n_seeds)
+            for problem, agent in itertools.product(self.problems, self.agents)
+        ]
 
     def build_problem(self, name: str) -> Problem:
         """Return the problem of a name, which is built once in a process."""

@@ -339,6 +339,21 @@ def load(path: PathLike) -> Any:
     ----------
     path : path
         A file of results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/disk.db"
+    ...     played = ob.experiments.run(experiment, path, jobs=1)
+    ...     table = ob.experiments.load(path)
+    >>> played, table.seed.nunique(), int(table["round"].max())
+    (2, 2, 100)
     """
     pandas = _extra("pandas")
     with Store.open(path, write=False) as store:
@@ -371,6 +386,22 @@ def export(path: PathLike, target: PathLike, *, overwrite: bool = False) -> None
         needs `orbandit[frames]`.
     overwrite : bool
         Whether to replace an existing file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> agent = {"class": "OrbitTree"}
+    >>> tables = {"horizons": [100], "seeds": 2, "problem": [cone], "agent": [agent]}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     played = ob.experiments.run(experiment, f"{folder}/disk.db", jobs=1)
+    ...     ob.experiments.export(f"{folder}/disk.db", f"{folder}/disk.csv")
+    ...     lines = Path(folder, "disk.csv").read_text().splitlines()
+    >>> lines[0]
+    'problem,agent,horizon,seed,round,regret,simple_regret,seconds_per_round,key'
     """
     file = Path(target)
     suffix = file.suffix.lower()

@@ -61,6 +61,17 @@ class Group(Recipe, ABC):
     ----------
     center : (dim,) array
         The fixed point about which the group acts.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> group = ob.groups.Dihedral(4)
+    >>> group.order, group.dim, group.preserves(ob.spaces.Ball(2))
+    (8, 2, True)
+    >>> group.fold([-0.9, 0.2]).round(12), round(float(group.distance([-0.9, 0.2], [0.2, 0.9])), 12)
+    (array([0.9, 0.2]), 0.0)
+    >>> len(group.orbit([0.9, 0.2])), len(group.orbit([0.5, 0.5]))
+    (8, 4)
     """
 
     _center: Array

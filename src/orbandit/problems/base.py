@@ -41,6 +41,22 @@ class Problem(ABC):
     noise : Noise or None
         The distribution of rewards around their mean, Bernoulli by default. None if the problem
         draws them itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> class Ring(ob.problems.Problem):  # largest at distance 1/2 from the centre
+    ...     def __init__(self):
+    ...         super().__init__(ob.spaces.Ball(2), ob.groups.Orthogonal(2, 1), lipschitz=1.0)
+    ...     def _mean(self, points):
+    ...         return 1 - abs(np.linalg.norm(points, axis=1) - 0.5)
+    ...     @property
+    ...     def optimizer(self):
+    ...         return np.array([0.5, 0.0])
+    >>> ring = Ring()
+    >>> float(ring.optimum), ring.mean([[0.0, 0.5], [0.0, 1.0]])
+    (1.0, array([1. , 0.5]))
     """
 
     _is_unit = False

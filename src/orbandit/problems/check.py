@@ -41,6 +41,17 @@ class ProblemReport:
         The least and the largest mean found.
     troubles : tuple of str
         The claims that fail, each with the point where it was found.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> disk, turns = ob.spaces.Ball(2), ob.groups.Cyclic(3)
+    >>> def mean(x):  # not invariant under turns
+    ...     return 0.5 + 0.3 * x[:, 0]
+    >>> problem = ob.problems.Function(mean, disk, turns, lipschitz=0.3, optimizer=[1.0, 0.0])
+    >>> report = ob.problems.check(problem)
+    >>> bool(report), round(report.steepest, 3), len(report.troubles)
+    (False, 0.3, 1)
     """
 
     asymmetry: float

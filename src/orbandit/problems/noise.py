@@ -223,6 +223,15 @@ class Uniform(ScaledNoise):
         The half-width, in units of rewards; positive.
     reward_range : (low, high), default (0, 1)
         The least and the largest reward.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> means = np.full((10_000, 2), [0.5, 0.1])
+    >>> rewards = ob.problems.Uniform(0.2).sample(means, np.random.default_rng(0))
+    >>> rewards.min(axis=0).round(2), rewards.max(axis=0).round(2)  # narrower near an end
+    (array([0.3, 0. ]), array([0.7, 0.2]))
     """
 
     def __init__(self, half_width: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
@@ -247,6 +256,14 @@ class Beta(ScaledNoise):
         The parameter c, positive: the variance is m (1 - m) / (1 + c).
     reward_range : (low, high), default (0, 1)
         The least and the largest reward.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> rewards = ob.problems.Beta(20.0).sample(np.full(100_000, 0.8), np.random.default_rng(0))
+    >>> float(rewards.mean().round(2)), float(rewards.std().round(2))
+    (0.8, 0.09)
     """
 
     def __init__(self, concentration: float, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:

@@ -23,6 +23,19 @@ def regret_picture(runs: Mapping[str, Runs], path: str | os.PathLike[str], title
         A .png, .svg or .pdf file; missing folders are made.
     title : str
         The title of the figure.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Ball(2), ob.groups.Dihedral(5), peak=[0.3, 0.5])
+    >>> runs = {"D5": ob.simulate(ob.agents.OrbitTree, cone, 300, seeds=2)}
+    >>> runs["no group"] = ob.simulate(ob.agents.OrbitTree, cone, 300, seeds=2, use_group=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ob.reports.regret_picture(runs, f"{folder}/regret.svg", "a cone on a disk")
+    ...     print(Path(folder, "regret.svg").exists())
+    True
     """
     if not isinstance(runs, Mapping) or not all(isinstance(run, Runs) for run in runs.values()):
         raise InputTypeError(f"`runs` must map names to what `ob.simulate` returned, but got {shown(runs)}.")

@@ -198,8 +198,10 @@ class ProblemResult:
 
     @property
     def longest(self) -> HorizonResult:
-        """The results of the longest horizon that all agents have, or most of them."""
-        return max(self.horizons, key=lambda result: (len(result.agents), result.horizon))
+        """The results with the longest horizon that at least half of the agents have played."""
+        most = max(len(result.agents) for result in self.horizons)
+        half = [result for result in self.horizons if 2 * len(result.agents) >= most]
+        return max(half, key=lambda result: result.horizon)
 
     @property
     def has_group(self) -> bool:
@@ -239,6 +241,23 @@ class Summary:
         The description of the experiment.
     n_expected : int or None
         Number of planned runs, if the experiment is known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import orbandit as ob
+    >>> cone = {"class": "Cone", "space": {"class": "Ball", "dim": 2}, "peak": [0.3, 0.4]}
+    >>> cone["group"] = {"class": "Dihedral", "m": 5}
+    >>> agents = [{"class": "OrbitTree", "group": [True, False]}]
+    >>> tables = {"horizons": [300], "seeds": 3, "problem": [cone], "agent": agents}
+    >>> experiment = ob.experiments.restore(tables, ".")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     played = ob.experiments.run(experiment, f"{folder}/a.db", jobs=1)
+    ...     summary = ob.reports.summarise(f"{folder}/a.db")
+    >>> summary.n_runs, summary.families
+    (6, ('OrbitTree',))
+    >>> [(problem, row.family) for problem, row in summary.worth()]
+    [('Cone', 'OrbitTree')]
     """
 
     name: str

@@ -40,6 +40,15 @@ class Space(Recipe, ABC):
     then the result drops the batch axis. A new space implements what groups, meshes and problems
     use (`halfspaces`, `ball_constraints`, `frame`, `farthest_distance`), and the private hooks of
     the checked methods.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> space = ob.spaces.Ball(2)
+    >>> space.dim, bool(space.contains([0.6, 0.8])), space.project([3.0, 4.0])
+    (2, True, array([0.6, 0.8]))
+    >>> space.sample(5, 0).shape
+    (5, 2)
     """
 
     def __pow__(self, copies: int) -> "Product":

@@ -76,6 +76,14 @@ class InstanceBounds(NamedTuple):
     ----------
     lower, upper : float
         lower <= c <= upper.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=1), None, peak=[0.3])
+    >>> lower, upper = ob.theory.instance_bounds(cone, ob.meshes.net(cone.space, 0.05))
+    >>> bool(0 < lower <= upper)
+    True
     """
 
     lower: float

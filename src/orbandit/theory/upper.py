@@ -147,6 +147,14 @@ def gap_free_bound(problem: Problem, mesh: Mesh, horizon: int) -> RegretBound:
         The net V, with delta in units of the space; of the whole space, or of representatives.
     horizon : int
         Number of rounds n, at least 2.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> cone = ob.problems.Cone(ob.spaces.Box(0, 1, dim=1), None, peak=[0.3])
+    >>> mesh = ob.meshes.net(cone.space, ob.theory.paper_delta(10**6, 1, 1))
+    >>> round(ob.theory.gap_free_bound(cone, mesh, 10**6).per_round, 2)
+    0.6
     """
     gaps, delta, width, n, parts = _checked(problem, mesh, horizon)
     lost = len(parts) * 64 * math.log(n) / delta

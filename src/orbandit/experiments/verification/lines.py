@@ -68,6 +68,15 @@ class Verification:
         Time of all steps.
     quick : bool
         Whether horizons were smaller and runs fewer.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> from orbandit.experiments.verification.lines import Line, Verdict
+    >>> line = Line("a", "fold is constant on orbits", "exactly", "1,000 points", Verdict.PASS)
+    >>> result = ob.experiments.Verification((line,), seconds=3.0, quick=True)
+    >>> bool(result), result.summary()
+    (True, '1 pass in 3 s (quick)')
     """
 
     lines: tuple[Line, ...]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from orbandit._files import in_one_step
 from orbandit.errors import InputError, MissingExtraError
+from orbandit.pictures.palette import looks
 from orbandit.reports.charts import (
     TOLD,
     UNTOLD,
@@ -23,7 +24,6 @@ from orbandit.reports.charts import (
     scene_chart,
     simple_chart,
 )
-from orbandit.reports.palette import looks
 from orbandit.reports.panels import Panels, panels_of
 from orbandit.reports.scenes import SolidScene, scene_of
 from orbandit.reports.statistics import MIN_RUNS_TO_BOOTSTRAP, RESAMPLES, Interval

@@ -52,6 +52,16 @@ class Best:
         All measurements.
     interrupted : bool
         Whether Ctrl-C ended the search before the budget was spent.
+    interval : tuple of two floats
+        The 95% interval of the mean at the point, by the model of the agent: `OrbitGP` and
+        `OrbitTree` have one, and so may an agent of your own that has `interval(point)`. NaN for
+        others, and where nothing is known.
+    space : Space or None
+        The space that was searched; None in pickles of 0.1.0.
+    group : Group or None
+        The group that the function was taken to be invariant under.
+    is_minimum : bool
+        Whether the search was for the minimum.
 
     Examples
     --------

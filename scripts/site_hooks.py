@@ -104,13 +104,14 @@ def _outside(path: str, text: str) -> set[str]:
 def _spelled(places: list[str]) -> dict[str, str]:
     """Return the ways to write each place: `ob.agents.UCB1`, `agents.UCB1`, and `UCB1` if unique.
 
-    Plain words that are also functions, such as `experiments.run`, need their package.
+    Plain words that are also functions, such as `experiments.run`, need their package. A function
+    whose module has the same name, such as `problems.check.check`, is written without the module.
     """
     names: dict[str, str] = {}
     ends = [place.rpartition(".")[2] for place in places]
     for place, end in zip(places, ends, strict=True):
-        short = place.removeprefix("orbandit.")
-        names |= dict.fromkeys((place, f"ob.{short}"), place)
+        short = re.sub(r"\.(\w+)\.\1$", r".\1", place).removeprefix("orbandit.")
+        names |= dict.fromkeys((f"orbandit.{short}", f"ob.{short}"), place)
         if "." in short:
             names[short] = place
         if ends.count(end) == 1 and (short == end or not re.fullmatch("[a-z]+", end)):

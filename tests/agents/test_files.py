@@ -585,15 +585,15 @@ def test_forged_confidence_trees_are_refused_by_name(forgery, tmp_path):
 @pytest.mark.parametrize(("name", "horizon"), PAIRS)
 def test_copies_and_pickles_go_on_alone(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
-    play(agent, fewer(name, 100), 0)
+    play(agent, fewer(name, 50), 0)
     agent.ask()
     before = state(agent)
     copies = [copy.deepcopy(agent), copy.copy(agent), pickle.loads(pickle.dumps(agent))]
-    play(agent, fewer(name, 40), 1)
+    play(agent, fewer(name, 20), 1)
     for one in copies:
         assert state(one) == before
         one.forget(a_pending(one))
-    np.testing.assert_array_equal(*(play(one, fewer(name, 100), 2) for one in copies[:2]))
+    np.testing.assert_array_equal(*(play(one, fewer(name, 40), 2) for one in copies[:2]))
 
 
 @pytest.mark.parametrize(("name", "horizon"), PAIRS)

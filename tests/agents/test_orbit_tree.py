@@ -47,7 +47,7 @@ def bump(space):
 @pytest.mark.parametrize("place", PLACES)
 def test_it_plays_as_its_twin(place, mode):
     space, group = PLACES[place]
-    n = 200  # in a product, rounding decides after 250 rounds which of two equal cells is the last of the 32
+    n = 140  # in a product, rounding decides after 250 rounds which of two equal cells is the last of the 32
     agent = OrbitTree(space, group, horizon=n, seed=3, **MODES[mode])
     tree = CellTree(agent.arms.units.space, agent.arms.units.group)
 

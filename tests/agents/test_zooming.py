@@ -20,7 +20,7 @@ PLACES = {
     "cube shift": (CUBE, G.CyclicShift(3), 4.0),
     "disk D5": (S.Ball(2), G.Dihedral(5), 6.0),
     "simplex": (S.Simplex(3), None, 8.0),
-    "two disks": (S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), 2.0),
+    "two disks": (S.Product(S.Ball(2), S.Ball(2)), G.BlockPermutation(2, 2), 1.0),
     "factors": (S.Ball(4), G.Orthogonal(2, 2), 3.0),
 }
 

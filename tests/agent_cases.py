@@ -7,7 +7,7 @@ import numpy as np
 
 import orbandit as ob
 from orbandit.agents.ledger import ELSEWHERE
-from orbandit.experiments.compiled import Simulable, Simulation
+from orbandit.experiments.compiled import Shared, Simulable, Simulation
 
 A, G, S = ob.agents, ob.groups, ob.spaces
 
@@ -189,7 +189,7 @@ def learners_of(agent, point):
 
 def rounds_of(agent, mean, draws, keep=()):
     """Play rounds by the compiled loop, if there is one; return the means of all points, and some points."""
-    if isinstance(agent, Simulable):
+    if isinstance(agent, Simulable | Shared):
         return Simulation(agent, mean).play(draws, keep)
     points = []
     for draw in draws:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbandit as ob
-from agent_cases import mean_at, play, state
+from agent_cases import mean_at, means_at, play, rounds_of, state
 from tree_cases import PLACES
 
 A, S = ob.agents, ob.spaces
@@ -42,6 +42,22 @@ def test_it_plays_the_published_algorithm(place, base):
         agent.tell(points[-1], reward)
         sums[t % size] += reward
     np.testing.assert_array_equal(agent.recommend(), finals[int(np.argmax(sums))])
+
+
+@pytest.mark.parametrize("horizon", [150, None])
+def test_a_simulation_checks_as_asks_do(horizon):
+    one, many = (
+        A.GPO(SQUARE, ob.groups.Symmetric(2), horizon=horizon, rho_max=0.6, reward_range=(-0.7, 1.9), seed=0)
+        for _ in range(2)
+    )
+    draws, points = np.random.default_rng(1).random(170), []
+    for draw in draws:
+        points.append(one.ask())
+        one.tell(points[-1], float(draw < mean_at(one, points[-1])))
+    for part in np.split(draws, [40, 110]):
+        rounds_of(many, lambda points: means_at(many, points), part)
+    assert one.arms.checks
+    assert state(one) == state(many)
 
 
 def test_what_is_compared_is_settled_by_the_first_reward():

@@ -25,7 +25,7 @@ from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.hct import HCT
 from orbandit.agents.hoo import HOO
-from orbandit.agents.instances import CHECKED, Base, Instances
+from orbandit.agents.instances import CHECKED, Base, Check, Instances
 from orbandit.agents.points import Points
 from orbandit.agents.vhct import VHCT
 from orbandit.errors import InputError
@@ -136,15 +136,27 @@ class GPO(Agent):
         """The N of the paper."""
         return self._stages[-1].size
 
-    def _turn(self) -> int:
-        """Return whose turn it is, + CHECKED if it is to be checked; instances that were not there are made."""
+    def turns(self, rounds: int) -> npt.NDArray[np.int64]:
+        """Return whose turn it is in each of the next rounds, + CHECKED for those that are checked.
+
+        Instances that were not there are made.
+        """
         stage = self._stages[-1]
-        t = self._rounds + len(self._ledger) + (self._ledger.last is not None) - stage.start
-        explored = stage.size * stage.share
-        number = stage.first + (t // stage.share if t < explored else (t - explored) % stage.size)
-        while len(self.arms.bases) <= number:
+        start = self._rounds + len(self._ledger) + (self._ledger.last is not None) - stage.start
+        t, explored = start + np.arange(rounds), stage.size * stage.share
+        checked = stage.first + (t - explored) % stage.size + CHECKED
+        turns = np.where(t < explored, stage.first + t // stage.share, checked)
+        while len(self.arms.bases) <= (turns % CHECKED).max():
             self.arms.bases.append(self._made(len(self.arms.bases), 0))
-        return number if t < explored else number + CHECKED
+        return turns
+
+    def _turn(self) -> int:
+        """Return whose turn it is."""
+        return int(self.turns(1)[0])
+
+    def player(self, number: int) -> Base | Check:
+        """Return an instance, or what checks it."""
+        return self.arms.player(number)
 
     def _made(self, number: int, horizon: int) -> Base:
         """Return a new instance; its horizon is its share of that of its epoch."""

@@ -3,10 +3,12 @@
 To check an instance is to play what it recommends; rewards of that are kept apart.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
 import numpy as np
+import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_point
 from orbandit._kernels.cells import COUNT, ROOT, SUM
@@ -102,6 +104,12 @@ class Instances:
         if base < CHECKED:
             self.bases[base]._expect(cell, point, amount)
 
+    def player(self, number: int) -> "Base | Check":
+        """Return an instance, or what checks it."""
+        if number < CHECKED:
+            return self.bases[number]
+        return Check(self, number - CHECKED)
+
     @property
     def best(self) -> Base | None:
         """The instance with the largest mean reward, None before any reward."""
@@ -143,6 +151,52 @@ class Instances:
             number: (row[3:].copy(), float(row[1]), float(row[2]))
             for number, row in zip(numbers.tolist(), rows, strict=True)
         }
+
+
+@final
+class Check:
+    """What an instance recommends, as a player with one arm whose rewards are kept apart.
+
+    Parameters
+    ----------
+    instances : Instances
+        Where the rewards are kept.
+    number : int
+        The instance.
+    """
+
+    rounds_left = math.inf
+
+    def __init__(self, instances: Instances, number: int) -> None:
+        self._instances, self._number = instances, number
+        self.arms = self.numbering = self
+
+    def __len__(self) -> int:
+        return 1
+
+    def point(self, handle: int) -> Array:
+        """Return the point that the instance recommends."""
+        return self._instances.point(CHECKED + self._number)
+
+    def points_from(self, first: int) -> Array:
+        """Return the same, in a row."""
+        return self.point(0)[None]
+
+    def settle(self) -> None:
+        """Do nothing: no ask is pending here."""
+
+    def count_rounds(self, rounds: int) -> None:
+        """Do nothing: rounds are counted with rewards."""
+
+    def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
+        """Play Bernoulli rounds; return the only handle for each."""
+        low, high = self._instances.bases[self._number].reward_range
+        values = ((draws < means[0]).astype(float) - low) / (high - low)
+        none = (self.point(0), 0.0, 0.0)
+        point, total, count = self._instances.checks.get(self._number, none)
+        total = float(np.cumsum(np.append(total, values))[-1])  # one after the other
+        self._instances.checks[self._number] = point, total, count + len(values)
+        return np.zeros(len(draws), dtype=np.int64)
 
 
 def _mean(base: Base) -> float:

@@ -25,7 +25,7 @@ from orbandit.agents.base import Agent, Seed, State
 from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
 from orbandit.agents.hoo import HOO
-from orbandit.agents.instances import Instances
+from orbandit.agents.instances import Base, Check, Instances
 from orbandit.agents.points import Points
 from orbandit.errors import InputError
 from orbandit.groups import Group
@@ -102,7 +102,7 @@ class POO(Agent):
 
     def _begin(self) -> None:
         self._salt = int(self._rng.integers(2**63))
-        self._turns, self._played_by = turns(self._rho_max), list[int]()
+        self._turns, self._played_by = schedule(self._rho_max), list[int]()
         self._turn()
 
     @property
@@ -130,15 +130,23 @@ class POO(Agent):
         """The rho of each instance so far."""
         return np.array([base.rho for base in self.arms.bases])
 
-    def _turn(self) -> int:
-        """Return whose turn it is; an instance that was not there is made."""
+    def turns(self, rounds: int) -> npt.NDArray[np.int64]:
+        """Return whose turn it is in each of the next rounds; instances that were not there are made."""
         t = self._rounds + len(self._ledger) + (self._ledger.last is not None)
-        while len(self._played_by) <= t:
+        while len(self._played_by) < t + rounds:
             self._played_by.append(next(self._turns))
-        turn = self._played_by[t]
-        while len(self.arms.bases) <= turn:
+        turns = self._played_by[t : t + rounds]
+        while len(self.arms.bases) <= max(turns):
             self.arms.bases.append(self._made(len(self.arms.bases), self._goal))
-        return turn
+        return np.array(turns)
+
+    def _turn(self) -> int:
+        """Return whose turn it is."""
+        return int(self.turns(1)[0])
+
+    def player(self, number: int) -> Base | Check:
+        """Return an instance."""
+        return self.arms.player(number)
 
     def _made(self, number: int, horizon: int) -> HOO:
         """Return a new instance."""
@@ -190,17 +198,17 @@ class POO(Agent):
 
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**63 - 1)
-        self._turns, self._played_by = turns(self._rho_max), list[int]()
+        self._turns, self._played_by = schedule(self._rho_max), list[int]()
         self.arms.restore(state["instances"], arrays, self._made)
 
 
-def turns(rho_max: float) -> Iterator[int]:
+def schedule(rho_max: float) -> Iterator[int]:
     """Yield the number of the instance that plays in each round.
 
     Examples
     --------
     >>> from itertools import islice
-    >>> list(islice(turns(0.9), 18))
+    >>> list(islice(schedule(0.9), 18))
     [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 0, 1]
     """
     d, n, step, size = math.log(2) / math.log(1 / rho_max), 0, 1, 1

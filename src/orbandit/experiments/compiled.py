@@ -3,6 +3,9 @@
 An agent can be simulated so if it has `play_rounds`: its arms return the points of their handles,
 and it plays rounds in a compiled loop until an epoch ends, or until arms or cells have to be made
 first.
+
+An agent of several players that share no rewards says whose turn each round is: each of them is
+simulated in its own rounds, one after the other, which is the same as in turn.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,22 +65,48 @@ class Simulable(Protocol):
         """Close rounds."""
 
 
+@runtime_checkable
+class Shared(Protocol):
+    """An agent whose rounds are shared among players that learn nothing from each other."""
+
+    @property
+    def rounds_left(self) -> float:
+        """Rounds until an epoch ends."""
+
+    def settle(self) -> None:
+        """Make the last ask pending."""
+
+    def turns(self, rounds: int) -> npt.NDArray[np.int64]:
+        """Return the number of the player of each of the next rounds, at most up to an epoch's end.
+
+        Of players that recommend and those that try it, the second have the larger numbers.
+        """
+
+    def player(self, number: int) -> Simulable:
+        """Return a player that has a turn."""
+
+    def count_rounds(self, rounds: int) -> None:
+        """Close rounds."""
+
+
 @final
 class Simulation:
     """Plays an agent against means, which are computed once for each arm or cell.
 
     Parameters
     ----------
-    agent : Simulable
+    agent : Simulable or Shared
         The agent.
     mean : callable
         Returns the mean rewards of a batch of points, in [0, 1].
     """
 
-    def __init__(self, agent: Simulable, mean: Means) -> None:
-        self._agent, self._mean = agent, mean
+    def __init__(self, agent: Simulable | Shared, mean: Means) -> None:
+        self._agent: Any = agent
+        self._mean, self._shared = mean, agent if isinstance(agent, Shared) else None
         self._numbering: object = None
         self._known = Rows(np.empty(0))
+        self._players: dict[int, Simulation] = {}
 
     def play(self, draws: Array, keep: Sequence[int] | npt.NDArray[np.int64] = ()) -> tuple[Array, list[Any]]:
         """Play one Bernoulli round for each draw; return the means of the points played, and some points.
@@ -87,10 +116,12 @@ class Simulation:
         """
         agent, kept = self._agent, np.asarray(keep, dtype=np.int64)
         agent.settle()
+        if self._shared is not None:
+            return self._play_in_turn(self._shared, draws, kept)
         played, points, done = np.empty(len(draws)), list[Any](), 0
         while True:
             stop = int(min(len(draws), done + agent.rounds_left))
-            known = self._means()
+            known = self._means(agent.arms)
             some = agent.play_rounds(known, draws[done:stop])
             np.take(known, some, out=played[done : done + len(some)], mode="clip")  # which needs no temporary
             if len(points) < len(kept):
@@ -103,9 +134,26 @@ class Simulation:
             if done == len(draws):
                 return played, points
 
-    def _means(self) -> Array:
+    def _play_in_turn(self, agent: Shared, draws: Array, kept: npt.NDArray[np.int64]) -> tuple[Array, list[Any]]:
+        """Play the rounds of each player of an agent that has several."""
+        played, points, done = np.empty(len(draws)), dict[int, Any](), 0
+        while done < len(draws):
+            stop = int(min(len(draws), done + agent.rounds_left))
+            turns = agent.turns(stop - done)
+            order = np.argsort(turns, kind="stable")
+            for own in np.split(order, np.flatnonzero(np.diff(turns[order])) + 1):
+                number, rounds = int(turns[own[0]]), done + own
+                if number not in self._players:
+                    self._players[number] = Simulation(agent.player(number), self._mean)
+                due = np.flatnonzero(np.isin(rounds, kept))
+                played[rounds], found = self._players[number].play(draws[rounds], due)
+                points |= dict(zip(rounds[due].tolist(), found, strict=True))
+            agent.count_rounds(stop - done)
+            done = stop
+        return played, [points[i] for i in kept.tolist()]
+
+    def _means(self, arms: KnownArms) -> Array:
         """Return the means of all handles, computed for those made since the last call."""
-        arms: KnownArms = self._agent.arms
         if arms.numbering is not self._numbering:
             self._numbering, self._known = arms.numbering, Rows(np.empty(0))
         if len(self._known.filled) < len(arms):

@@ -25,7 +25,7 @@ from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, show
 from orbandit.agents import Agent
 from orbandit.agents.maker import Maker, check_call, check_takes, learns_slopes
 from orbandit.errors import InputError, InputTypeError, OrbanditError
-from orbandit.experiments.compiled import Simulable, Simulation
+from orbandit.experiments.compiled import Shared, Simulable, Simulation
 from orbandit.problems import Bernoulli, Problem
 
 CHUNK = 65_536
@@ -319,7 +319,9 @@ def _as_rows(points: list[Any], problem: Problem) -> Array:
 def _is_compiled(player: Any, problem: Problem) -> bool:
     """Return whether the loop is compiled: Bernoulli rewards in the agent's range."""
     noise = getattr(problem, "noise", None)
-    if not isinstance(player, Agent) or not isinstance(player, Simulable) or not isinstance(noise, Bernoulli):
+    if not isinstance(player, Agent) or not isinstance(player, Simulable | Shared):
+        return False
+    if not isinstance(noise, Bernoulli):
         return False
     if getattr(player, "doubts_group", False):  # it plays images of its arms
         return False

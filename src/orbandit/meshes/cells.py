@@ -12,6 +12,7 @@ repaired, and some feasible points of the whole space. Halves in which no feasib
 are not made either.
 """
 
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -70,7 +71,7 @@ class CellTree:
         # The region's bounds have some room for rounding, which the space's own have not.
         low = np.maximum(region.low, -space.support(-self._axes) - self._axes @ self._origin)
         high = np.minimum(region.high, space.support(self._axes) - self._axes @ self._origin)
-        self._sides, self._longest = _all_sides(high - low)
+        self._sides, self._longest = _all_sides(tuple((high - low).tolist()))
         self._lows = Rows(low[None])
         self._parents = Rows(np.full(1, NONE, dtype=np.int64))
         self._depths = Rows(np.zeros(1, dtype=np.int64))
@@ -265,12 +266,14 @@ def hashes(codes: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _all_sides(sides: Array) -> tuple[Array, Nodes]:
+@lru_cache
+def _all_sides(root: tuple[float, ...]) -> tuple[Array, Nodes]:
     """Return the sides of the cells of every depth, and the axis across which each is cut: the first of the longest."""
-    table, cut = np.empty((DEEPEST + 2, len(sides))), []
+    sides, table, cut = np.array(root), np.empty((DEEPEST + 2, len(root))), []
     for depth in range(DEEPEST + 2):
         table[depth] = sides
         cut.append(int(np.argmax(sides > sides.max() * (1 - 1e-9))))  # rounding must not tell equal sides apart
         sides = sides.copy()
         sides[cut[-1]] /= 2
+    table.flags.writeable = False
     return table, np.array(cut)

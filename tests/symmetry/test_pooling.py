@@ -42,14 +42,24 @@ def test_a_pool_averages_over_all_elements(group):
     x, y, lengths = rng.normal(size=(5, group.dim)), rng.normal(size=(3, group.dim)), np.full(pool.n_scales, 1.5)
     gaps = np.einsum("gij,nj->gni", elements, x)[:, :, None] - y
     slow = np.exp(-(gaps**2).sum(axis=3) / (2 * 1.5**2)).mean(axis=0)
-    values, by_scale = pool.cross_and_scale_gradients(x, y, lengths)
-    np.testing.assert_allclose(values, slow, rtol=1e-10)
-    np.testing.assert_allclose(pool.cross(x, y, lengths), values, rtol=1e-12)
+    np.testing.assert_allclose(pool.cross(x, y, lengths), slow, rtol=1e-10)
+    assert pool.order == group.order
+
+
+@pytest.mark.parametrize("group", [*NAMED, *LISTED, G.Trivial(3)], ids=repr)
+def test_weighted_derivatives_are_those_of_the_kernel(group):
+    """Against differences of the kernel, pair by pair."""
+    rng, pool = np.random.default_rng(0), Pool(group.generators)
+    x, lengths = rng.normal(size=(5, group.dim)), rng.uniform(1.0, 2.0, pool.n_scales)
+    weights = rng.normal(size=(5, 5))
+    values, contracted = pool.within(x, lengths)
+    np.testing.assert_allclose(values, pool.cross(x, x, lengths), rtol=1e-12)
+    slow = []
     for scale in range(pool.n_scales):
         factors = np.exp(1e-5 * (np.arange(pool.n_scales) == scale))
-        difference = pool.cross(x, y, lengths * factors) - pool.cross(x, y, lengths / factors)
-        np.testing.assert_allclose(by_scale[scale], difference / 2e-5, atol=1e-8)
-    assert pool.order == group.order
+        difference = pool.cross(x, x, lengths * factors) - pool.cross(x, x, lengths / factors)
+        slow.append(((weights + weights.T) * difference).sum() / 2e-5)
+    np.testing.assert_allclose(contracted(weights + weights.T), slow, atol=1e-8)
 
 
 @pytest.mark.parametrize("group", [*NAMED, *LISTED], ids=repr)

@@ -78,13 +78,18 @@ def default_candidates(
     turns coordinates (0, 1) by 1/4 of a turn
     turns coordinates (1, 2) by 1/2 of a turn
     """
-    center, found = middle(space), list[Candidate]()
+    center, found, seen = middle(space), list[Candidate](), {_mark(np.eye(space.dim))}
     called = [str(i) for i in range(space.dim)] if labels is None else list(labels)
     for name, matrix in _proposed(space.dim, [*_layouts(space), *layouts], called):
-        is_new = not any(np.abs(matrix - other.generators[0]).max() < 1e-9 for other in found)
-        if is_new and np.abs(matrix - np.eye(space.dim)).max() > 1e-9 and _is_symmetry(matrix[None], space, center):
+        if _mark(matrix) not in seen and _is_symmetry(matrix[None], space, center):
+            seen.add(_mark(matrix))
             found.append(Candidate(name, matrix[None]))
     return found
+
+
+def _mark(matrix: Array) -> bytes:
+    """Return what is the same for matrices that differ by rounding only."""
+    return (np.round(matrix, 6) + 0.0).tobytes()
 
 
 def given_candidates(given: Given, space: Space) -> list[Candidate]:

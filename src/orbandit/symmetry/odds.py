@@ -13,14 +13,13 @@ from typing import NamedTuple, final
 import numpy as np
 
 from orbandit._checks import Array
-from orbandit.agents.gaussian.fit import Correlations, Data, Parameters, Prior, Task
+from orbandit.agents.gaussian.fit import Data, Parameters
 from orbandit.agents.gaussian.posterior import Posterior
+from orbandit.symmetry.marginal import Marginal
 from orbandit.symmetry.pooling import Pool
 
-LENGTH, LENGTH_DOUBT = 0.5, 1.0
-"""Median of the prior of length scales, over sqrt(dim) widths of the space, and the deviation of its logarithm."""
-NOISE, NOISE_DOUBT = 0.01, 2.0
-"""The same for the variance of the noise, over that of the values."""
+LENGTH = 0.5
+"""Median of the prior of length scales, over sqrt(dim) widths of the space."""
 ROUGH_NOISE = 0.03
 """Groups are first compared with at least so much noise, since a wrong length scale may look like a wrong group."""
 SMALL_SHARE = 0.1
@@ -30,6 +29,8 @@ FENCE = 3.0
 """Values farther beyond the middle nine tenths than so many times their width are left out: crashes, not peaks."""
 ASYMMETRY_POINTS = 64
 """So many points say how large an asymmetry is."""
+MAX_KNOWN = 4
+"""Most posteriors that are kept."""
 FIRST_STEPS, STEPS = 40, 8
 """Most steps of a search for parameters: of the plain model, and of one that begins with another's."""
 
@@ -72,6 +73,8 @@ class Judge:
         scatter = np.bincount(place.ravel(), (values - means[place.ravel()]) ** 2).astype(np.float64)
         self.data = Data(distinct, counts, means, scatter)
         self._length = LENGTH * np.sqrt(points.shape[1])
+        self._marginal = Marginal(self.data, self._length)
+        self._known: dict[int, tuple[Model, Posterior, float]] = {}
 
     def plain(self) -> Model:
         """Return the model without a symmetry."""
@@ -101,10 +104,14 @@ class Judge:
 
     def near_miss(self, large: Model, small: Model) -> float:
         """Return the evidence that a group holds but for a small part of the function, which has a subgroup only."""
-        task = self._task(large.pool, _Mixed(large.pool, small.pool, SMALL_SHARE))
+        lengths = np.empty(small.pool.n_scales)
+        lengths[small.pool.scales] = large.lengths
+        whole = _leveled(large.pool, self.data.features, large.parameters.lengths)
+        rest = _leveled(small.pool, self.data.features, lengths)
         noises = {large.parameters.noise, small.parameters.noise}
         starts = [large.parameters._replace(noise=noise) for noise in noises]
-        return max(-task.loss(task.packed(start))[0] for start in starts)
+        mixed = whole + SMALL_SHARE * (rest - whole)
+        return max(self._marginal.evidence(mixed, start) for start in starts)
 
     def asymmetry(self, model: Model, generators: Array) -> float:
         """Return by how much f(g x) and f(x) differ, over the difference of unrelated points, as a model has it.
@@ -112,13 +119,16 @@ class Judge:
         It is the root mean square over measured points, at most ASYMMETRY_POINTS of them, and over the posterior; the
         largest of all generators.
         """
-        points = self.data.features[:: -(-len(self.data.features) // ASYMMETRY_POINTS)]
-        known, level = self.posterior(model)
+        step = -(-len(self.data.features) // ASYMMETRY_POINTS)
+        points = self.data.features[::step]
+        known, level = self._known_to(model)
         lengths, factor, m = model.parameters.lengths, model.parameters.signal / level, len(points)
         largest = 0.0
         for g in generators:
-            both = np.concatenate([points, points @ g.T])
-            halves = known.halves(factor * model.pool.cross(self.data.features, both, lengths) + known.spread)
+            images = points @ g.T
+            both = np.concatenate([points, images])
+            there = factor * model.pool.cross(self.data.features, images, lengths)
+            halves = known.halves(np.hstack([known.covariances[:, ::step], there]) + known.spread)
             means = halves.T @ known.half(known.means - known.center)
             prior = factor * model.pool.cross(both, both, lengths)
             own = prior.diagonal()
@@ -137,64 +147,28 @@ class Judge:
         known.rebuild(covariances, data.counts, data.means, np.full(len(covariances), parameters.noise))
         return known, level
 
-    def _task(self, pool: Pool, kernel: Correlations | None = None) -> Task:
-        lengths = np.full(pool.n_scales, self._length)
-        prior = Prior(lengths, LENGTH_DOUBT, noise=NOISE, noise_doubt=NOISE_DOUBT)
-        return Task(kernel or _Leveled(pool), self.data, prior, None)
+    def _known_to(self, model: Model) -> tuple[Posterior, float]:
+        """Return the posterior of a model, made once: many candidates are asked of the same few."""
+        if id(model) not in self._known:
+            if len(self._known) == MAX_KNOWN:
+                del self._known[next(iter(self._known))]
+            self._known[id(model)] = (model, *self.posterior(model))
+        return self._known[id(model)][1:]
 
     def _fitted(self, pool: Pool, start: Parameters, steps: int) -> Model:
-        import scipy.optimize
-
-        task = self._task(pool)
-        result = scipy.optimize.minimize(
-            task.loss,
-            np.clip(task.packed(start), task.low, task.high),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(task.low.tolist(), task.high.tolist(), strict=True)),
-            options={"maxiter": steps, "ftol": 1e-7},
-        )
-        found = task.unpacked(result.x)
-        return Model(pool, found, -float(result.fun), self._evidence(pool, _rough(found)))
+        found, evidence = self._marginal.fitted(pool, start, steps)
+        return Model(pool, found, evidence, self._evidence(pool, _rough(found)))
 
     def _evidence(self, pool: Pool, parameters: Parameters) -> float:
-        task = self._task(pool)
-        return -task.loss(task.packed(parameters))[0]
+        correlations = _leveled(pool, self.data.features, parameters.lengths)
+        return self._marginal.evidence(correlations, parameters)
 
 
 def _rough(parameters: Parameters) -> Parameters:
     return parameters._replace(noise=max(parameters.noise, ROUGH_NOISE))
 
 
-@final
-class _Leveled:
-    """The correlations of a pool, over the mean variance of the points, so that signals are as large for all groups."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the correlations of all points, and their derivatives."""
-        values, by_scale = self._pool.cross_and_scale_gradients(a, b, lengths)
-        level = values.diagonal().mean()
-        levels = by_scale.diagonal(axis1=1, axis2=2).mean(axis=1)
-        by_scale -= (levels / level)[:, None, None] * values
-        by_scale /= level
-        return values / level, by_scale
-
-
-@final
-class _Mixed:
-    """The correlations of two pools, one a subgroup of the other, and the share of variance that it has."""
-
-    def __init__(self, large: Pool, small: Pool, share: float) -> None:
-        self._large, self._small, self._share = large, small, share
-
-    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return the correlations of all points, and their derivatives."""
-        tied = np.zeros((self._small.n_scales, len(lengths)))
-        tied[self._small.scales, self._large.scales] = 1.0
-        values, by_scale = _Leveled(self._large).cross_and_scale_gradients(a, b, lengths)
-        others, by_other = _Leveled(self._small).cross_and_scale_gradients(a, b, tied @ lengths)
-        by_scale += self._share * (np.einsum("st,sij->tij", tied, by_other) - by_scale)
-        return values + self._share * (others - values), by_scale
+def _leveled(pool: Pool, points: Array, lengths: Array) -> Array:
+    """Return the correlations of all points over their mean variance, so that signals are as large for all groups."""
+    values = pool.cross(points, points, lengths)
+    return np.asarray(values / values.diagonal().mean())

@@ -18,13 +18,14 @@ elements are recognised, and cosets told apart.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache
 from itertools import chain
-from typing import NamedTuple, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import cdist
 
 from orbandit._checks import Array
 from orbandit._kernels.permanents import LANES, exchange_means
@@ -33,6 +34,8 @@ from orbandit.groups.closure import close_matrices
 from orbandit.groups.units import scale_classes
 
 Index = npt.NDArray[np.int64]
+Contraction: TypeAlias = Callable[[Array], Array]
+"""Takes symmetric weights (n, n), and returns sums for each length scale."""
 
 MAX_UNITS = 12
 """Most units of a class: a permanent takes as many steps as there are sets of them."""
@@ -40,6 +43,10 @@ MAX_COSETS = 48
 """Most elements of H."""
 MAX_TURNS = 128
 """Most turns of a unit, and most elements of a group that is listed."""
+MAX_LISTED = 4
+"""So many elements are listed even if they have a form."""
+MAX_KNOWN = 4096
+"""Most components that are kept, of a few kilobytes each as a rule."""
 SAME = 1e-10
 """Means that differ by less, relative to their size, are the same."""
 
@@ -53,10 +60,14 @@ class UnitClass(NamedTuple):
 
 @final
 class Component:
-    """W and the cosets, on coordinates that no generator mixes with others; all of them are in some unit."""
+    """W and the cosets, on coordinates that no generator mixes with others; all of them are in some unit.
 
-    def __init__(self, classes: Sequence[UnitClass], cosets: Array) -> None:
-        self._classes, self._cosets = classes, cosets
+    Where there are few elements, they are listed as well: a mean over two or four of them is
+    cheaper than permanents.
+    """
+
+    def __init__(self, classes: Sequence[UnitClass], cosets: Array, listed: Array | None = None) -> None:
+        self._classes, self._cosets, self._listed = classes, cosets, listed
         self._places = np.concatenate([kind.units.ravel() for kind in classes])
         self._turns = np.concatenate([kind.turns.ravel() for kind in classes])
         rows, place, turn = [], 0, 0
@@ -64,6 +75,10 @@ class Component:
             rows.append([*units.shape, place, len(turns), turn])
             place, turn = place + units.size, turn + turns.size
         self._rows = np.array(rows, dtype=np.int64)
+
+    def listed(self, elements: Array) -> "Component":
+        """Return the same with all elements listed."""
+        return Component(self._classes, self._cosets, elements)
 
     @property
     def effort(self) -> float:
@@ -88,19 +103,52 @@ class Component:
         )
         return out, by_scale
 
+    def cross(self, a: Array, b: Array) -> Array:
+        """Return k_G at all pairs."""
+        if self._listed is None:
+            return self.means(a, b, np.zeros(a.shape[1], dtype=np.int64), 0)[0]
+        return np.asarray(sum(_gaussian(a @ g.T, b) for g in self._listed) / len(self._listed))
+
+    def within(self, x: Array, scales: Index, n_scales: int) -> tuple[Array, Contraction]:
+        """Return k_G at all pairs of points, and the sums of its weighted derivatives, see `Pool.within`."""
+        if self._listed is not None:
+            return self._within_listed(x, scales, n_scales)
+        values, by_scale = self.means(x, x, scales, n_scales)
+        flat = by_scale.reshape(n_scales, -1)
+        return values, lambda weights: np.asarray(flat @ weights.ravel())
+
+    def _within_listed(self, x: Array, scales: Index, n_scales: int) -> tuple[Array, Contraction]:
+        elements = np.empty((0, 0, 0)) if self._listed is None else self._listed
+        images = [x @ g.T for g in elements]
+        parts = [_gaussian(image, x) / len(elements) for image in images]
+
+        def contracted(weights: Array) -> Array:
+            sums = np.zeros(x.shape[1])
+            for image, part in zip(images, parts, strict=True):
+                sums += _moments(weights * part, image, x)
+            return np.asarray(np.bincount(scales, sums, minlength=n_scales))
+
+        return np.asarray(sum(parts)), contracted
+
     def witness(self, matrices: Array) -> Array:
         """Return k_G(g x, y) for each matrix g, (k, 2), at two pairs of generic points."""
-        x, y = _generic(matrices.shape[1])
+        x, y = _generic(matrices.shape[1])  # (2, p) each
         images = (matrices @ x.T).transpose(0, 2, 1)  # (k, 2, p)
         no_scales = np.zeros(len(y[0]), dtype=np.int64)
-        return np.stack([self.means(images[:, i], y[i : i + 1], no_scales, 0)[0][:, 0] for i in range(2)], axis=1)
+        return np.stack([self.means(y[i : i + 1], images[:, i], no_scales, 0)[0][0] for i in range(2)], axis=1)
 
     def contains(self, matrices: Array) -> npt.NDArray[np.bool_]:
         """Tell which orthogonal matrices are elements."""
-        own = self.witness(np.eye(matrices.shape[1])[None])
+        own = self._own_witness
         return np.asarray((np.abs(self.witness(matrices) / own - 1) < SAME).all(axis=1))
 
+    @cached_property
+    def _own_witness(self) -> Array:
+        """Return that of the identity."""
+        return self.witness(np.eye(len(self._places))[None])
 
+
+@lru_cache
 def _generic(dim: int) -> tuple[Array, Array]:
     """Return two points x, (2, dim), and two points y near them."""
     draws = np.random.default_rng(dim).normal(size=(2, 2, dim))
@@ -135,16 +183,12 @@ class Pool:
         self.dim = generators.shape[1]
         moved = _moved(generators)
         labels = scale_classes((moved[:, :, None] & moved[:, None]).astype(np.float64) + np.eye(self.dim))
-        free = ~moved.any(axis=0)
+        self._free = np.flatnonzero(~moved.any(axis=0))
         self._parts: list[tuple[Index, Component]] = []
-        if free.any():
-            own = np.flatnonzero(free)
-            whole = UnitClass(np.arange(len(own))[None], np.eye(len(own))[None])
-            self._parts.append((own, Component([whole], np.eye(len(own))[None])))
-        for label in np.unique(labels[~free]):
-            own = np.flatnonzero((labels == label) & ~free)
+        for label in np.unique(np.delete(labels, self._free)):
+            own = np.setdiff1d(np.flatnonzero(labels == label), self._free)
             mine = generators[moved[:, own].any(axis=1)][:, own[:, None], own]
-            self._parts.append((own, component(mine)))
+            self._parts.append((own, _known_component(mine.tobytes(), len(own))))
 
     @cached_property
     def scales(self) -> Index:
@@ -165,47 +209,80 @@ class Pool:
     def parts(self) -> list[tuple[Index, Array]]:
         """The coordinates of each component that is moved, and its generators."""
         moved = _moved(self.generators)
-        chosen = [(own, moved[:, own].any(axis=1)) for own, _ in self._parts]
-        return [(own, self.generators[mine][:, own[:, None], own]) for own, mine in chosen if mine.any()]
+        return [(own, self.generators[moved[:, own].any(axis=1)][:, own[:, None], own]) for own, _ in self._parts]
 
     def contains(self, matrices: Array) -> npt.NDArray[np.bool_]:
         """Tell which of (k, dim, dim) orthogonal matrices are elements."""
-        inside = np.ones(len(matrices), dtype=bool)
+        fixed = matrices[:, self._free[:, None], self._free] - np.eye(len(self._free))
+        inside = np.asarray(np.abs(fixed).max(axis=(1, 2), initial=0.0) < 1e-9)
         for own, part in self._parts:
             blocks = matrices[:, own[:, None], own]
-            apart = np.abs(np.einsum("kij,klj->kil", blocks, blocks) - np.eye(len(own))).max(axis=(1, 2)) < 1e-9
-            inside &= apart
-            inside[apart] &= part.contains(blocks[apart])
+            errors = np.einsum("kij,klj->kil", blocks, blocks) - np.eye(len(own))
+            inside &= np.abs(errors).max(axis=(1, 2)) < 1e-9
+            inside[inside] &= part.contains(blocks[inside])
         return inside
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return k_G at all pairs of points."""
-        return self._worked_out(a, b, lengths, False)[0]
-
-    def cross_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
-        """Return k_G at all pairs, and its derivatives by the logarithms of the length scales."""
-        return self._worked_out(a, b, lengths, True)
-
-    def _worked_out(self, a: Array, b: Array, lengths: Array, with_gradients: bool) -> tuple[Array, Array]:
         scaled = a / lengths[self.scales]
         other = scaled if a is b else b / lengths[self.scales]
-        values, owners, gradients = [], [], []
+        whole = _gaussian(scaled[:, self._free], other[:, self._free])
+        for own, part in self._parts:
+            mine = np.ascontiguousarray(scaled[:, own])
+            whole *= part.cross(mine, mine if a is b else np.ascontiguousarray(other[:, own]))
+        return whole
+
+    def within(self, points: Array, lengths: Array) -> tuple[Array, Contraction]:
+        """Return k_G at all pairs of points, and a function of symmetric weights (n, n).
+
+        That returns, for each length scale, the sum over all pairs of the weight times the
+        derivative of k_G by the logarithm of the length scale. For a Gaussian k these are the
+        moments k (x - y)^2, whose sums take no more than a product of matrices, see `_moments`.
+        """
+        scaled = points / lengths[self.scales]
+        free = np.ascontiguousarray(scaled[:, self._free])
+        values, owners, sums_of = [_gaussian(free, free)], list[Index](), list[Contraction]()
         for own, part in self._parts:
             names, scales = np.unique(self.scales[own], return_inverse=True)
-            mine = np.ascontiguousarray(scaled[:, own])
-            theirs = mine if a is b else np.ascontiguousarray(other[:, own])
-            value, by_scale = part.means(mine, theirs, scales.astype(np.int64), len(names) if with_gradients else 0)
+            value, contracted = part.within(np.ascontiguousarray(scaled[:, own]), scales.astype(np.int64), len(names))
             values.append(value)
             owners.append(names)
-            gradients.append(by_scale)
-        whole = np.multiply.reduce(values)
-        totals = np.empty((self.n_scales if with_gradients else 0, *whole.shape))
-        if with_gradients:
-            for i, (names, by_scale) in enumerate(zip(owners, gradients, strict=True)):
-                for rest in (*values[:i], *values[i + 1 :]):
-                    by_scale *= rest
-                totals[names] = by_scale
-        return whole, totals
+            sums_of.append(contracted)
+
+        def contracted_whole(weights: Array) -> Array:
+            sums = np.empty(self.n_scales)
+            sums[self.scales[self._free]] = _moments(_product([weights, *values]), free, free)
+            for i, (names, sum_of) in enumerate(zip(owners, sums_of, strict=True), 1):
+                sums[names] = sum_of(_product([weights, *values[:i], *values[i + 1 :]]))
+            return sums
+
+        return _product(values), contracted_whole
+
+
+def _product(parts: Sequence[Array]) -> Array:
+    whole = parts[0].copy()
+    for part in parts[1:]:
+        whole *= part
+    return whole
+
+
+def _gaussian(a: Array, b: Array) -> Array:
+    """Return exp(-|x - y|^2 / 2) at all pairs."""
+    squares = cdist(a, b, "sqeuclidean")
+    squares *= -0.5
+    return np.asarray(np.exp(squares, out=squares))
+
+
+def _moments(weights: Array, a: Array, b: Array) -> Array:
+    """Return sum_ij w_ij (a_i - b_j)^2 for each coordinate: sum_i a_i^2 w_i. + sum_j b_j^2 w_.j - 2 a' w b."""
+    squares = weights.sum(axis=1) @ a**2 + weights.sum(axis=0) @ b**2
+    return np.asarray(squares - 2 * np.einsum("ic,ic->c", a, weights @ b))
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _known_component(generators: bytes, dim: int) -> Component:
+    """Return the component of matrices by their bytes; the groups of a search share most of them."""
+    return component(np.frombuffer(generators).reshape(-1, dim, dim).copy())
 
 
 def component(generators: Array) -> Component:
@@ -220,7 +297,8 @@ def component(generators: Array) -> Component:
     if not fitting:
         whole = UnitClass(np.arange(generators.shape[1])[None], close_matrices(generators, MAX_TURNS))
         return Component([whole], np.eye(generators.shape[1])[None])
-    return min(fitting, key=lambda part: part.effort)
+    best = min(fitting, key=lambda part: part.effort)
+    return best.listed(close_matrices(generators, MAX_LISTED)) if best.order <= MAX_LISTED else best
 
 
 def _structured(swaps: list[Array], others: list[Array]) -> Component | None:
@@ -233,9 +311,9 @@ def _structured(swaps: list[Array], others: list[Array]) -> Component | None:
         return None
     while True:
         inner = made.component(np.eye(dim)[None])
-        rest = [r for r in rest if not inner.contains(r[None])[0]]
+        rest = [r for r, is_in in zip(rest, _in(inner, rest), strict=True) if not is_in]
         conjugates = [r @ g @ r.T for r in rest for g in made.taken]
-        strange = [c for c in conjugates if not inner.contains(c[None])[0]]
+        strange = [c for c, is_in in zip(conjugates, _in(inner, conjugates), strict=True) if not is_in]
         if not strange:
             break
         if not made.take(strange[0]) or made.is_too_large:
@@ -247,6 +325,11 @@ def _structured(swaps: list[Array], others: list[Array]) -> Component | None:
     marks = inner.witness(cosets)
     gaps = np.abs(marks[:, None] / marks - 1).max(axis=2) < SAME
     return made.component(cosets[gaps.argmax(axis=1) == np.arange(len(cosets))])
+
+
+def _in(part: Component, matrices: list[Array]) -> list[bool]:
+    """Tell which matrices are elements."""
+    return part.contains(np.array(matrices)).tolist() if matrices else []
 
 
 @final

@@ -71,6 +71,7 @@ class Search:
         moved = (np.abs(self._generators - np.eye(self._generators.shape[1])) > 1e-9).any(axis=1)
         self._moves = np.maximum.reduceat(moved.sum(axis=1), self._starts)
         self._models: dict[bytes, Model] = {}
+        self._pools: dict[tuple[int, ...], Pool | None] = {}
         self._ends: list[Model] = []  # where growth ended
         self._rivals: list[Model] = []  # of the last verification
         self.model = self._plain
@@ -213,10 +214,13 @@ class Search:
         return self._models[key]
 
     def _pool(self, chosen: list[int]) -> Pool | None:
-        try:
-            return Pool(np.concatenate([self._candidates[i].generators for i in chosen]))
-        except GroupTooLargeError:
-            return None
+        if tuple(chosen) not in self._pools:
+            try:
+                pool = Pool(np.concatenate([self._candidates[i].generators for i in chosen]))
+            except GroupTooLargeError:
+                pool = None
+            self._pools[tuple(chosen)] = pool
+        return self._pools[tuple(chosen)]
 
     def _key(self, pool: Pool) -> bytes:
         """Return what tells groups apart: which candidates they hold."""

@@ -1,14 +1,22 @@
-"""How often `find_symmetry` finds a planted group exactly, and how often it accepts a symmetry that does not hold.
+"""How often `find_symmetry` finds a planted group exactly, and how often a symmetry that is false.
 
-Prints the table of docs/concepts/groups.md. A function is the mean of a function without symmetry over the planted
-group: smooth (random Fourier features) or structured (sums over units and pairs, and peaks), seed by seed in turn;
-the noise is 2, 5 and 10 % of its deviation. Beside it stands a test by pairs of images with as many measurements,
-which knows the noise: a random point and its image under every candidate, as often as there are measurements for it;
-a candidate is accepted if no image differs from its point by more than three deviations.
-Arguments: names of cases, and a number of seeds.
+    python benchmarks/find_symmetry.py --minutes 15
+
+prints the table of docs/groups.md. A function is the mean of a function without symmetry over the
+planted group: smooth (random Fourier features) or structured (sums over units and pairs, and
+peaks), seed by seed in turn; the noise is 2, 5 and 10 % of its deviation. A result is exact if just
+the candidates that hold are accepted, and false if one is that does not. Beside it stands a test by
+pairs of images with as many measurements, which knows the noise: a random point and its image under
+every candidate, as often as there are measurements for it; a candidate is accepted if no image
+differs from its point by more than three deviations.
+
+Seeds are 0, 1, ..., all cases of one before the next, until `--seeds` are done or the processor has
+spent `--minutes`, or the process is told to end; of 300 points, which take longest, every fourth
+seed. Names of cases, or parts of names, may be given.
 """
 
-import sys
+import argparse
+import signal
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -31,8 +39,11 @@ from orbandit.groups import (
 from orbandit.spaces import Ball, Box, Space
 from orbandit.symmetry.candidates import Candidate, default_candidates, middle
 
-SIZES, LARGE_SIZES = (50, 150), (150,)
+SIZES, LARGE_SIZES = (50, 150, 300), (150, 300)
 """Numbers of points, below and from 12 coordinates on."""
+MINUTES, SEEDS = 15.0, 20
+LARGEST, EVERY = 300, 4
+"""Of so many points, every fourth seed."""
 NOISES = (0.02, 0.05, 0.1)
 Function = Callable[[Array], Array]
 
@@ -60,6 +71,7 @@ CASES = {
     "B4 x 1 x 1": _box(6, Product(SignedPermutation(4), Trivial(2))),
     "D6 on a pair of 6": Case(DISK_AND_BOX, Product(Dihedral(6), Trivial(4)), 2, waves=6),
     "D3 on a pair of 6": Case(DISK_AND_BOX, Product(Dihedral(3), Trivial(4)), 2, waves=3),
+    "D6 on 3 planar units": Case(Ball(2, radius=0.5) ** 3, Diagonal(Dihedral(6), 3), 2, waves=6),
     "D3 on 3 planar units": Case(Ball(2, radius=0.5) ** 3, Diagonal(Dihedral(3), 3), 2, waves=3),
     "3 units of 2": _box(6, BlockPermutation(3, 2), 2),
     "4 units of 2": _box(8, BlockPermutation(4, 2), 2),
@@ -136,33 +148,67 @@ def by_pairs(
     return accepted
 
 
+class Tally:
+    """Counts of one case and one number of points."""
+
+    def __init__(self) -> None:
+        self.seeds, self.seconds = 0, list[float]()
+        self._counts = np.zeros(4, dtype=np.int64)  # exact, false, and the same by pairs
+
+    def add(self, case: Case, candidates: list[Candidate], n: int, seed: int) -> None:
+        """Look for the group of one function."""
+        function, noise = planted(case, seed), NOISES[seed % 3]
+        rng = np.random.default_rng([seed, n])
+        x = case.space.sample(n, rng)
+        y, truth = function(x) + noise * rng.normal(size=n), holding(function, case, candidates)
+        start = time.process_time()
+        report = ob.find_symmetry(x, y, case.space)
+        self.seconds.append(time.process_time() - start)
+        answers = [row.accepted for row in report.evidence], by_pairs(function, case, candidates, n, noise, seed)
+        for i, found in enumerate(answers):
+            wrong = any(one and not true for one, true in zip(found, truth, strict=True))
+            self._counts[2 * i : 2 * i + 2] += found == truth, wrong
+        self.seeds += 1
+
+    @property
+    def false(self) -> int:
+        """In how many functions a false symmetry was accepted."""
+        return int(self._counts[1])
+
+    def __str__(self) -> str:
+        rates = " | ".join(f"{count / self.seeds:.0%}" for count in self._counts)
+        return f"{self.seeds} | {rates} | {np.median(self.seconds):.1f}"
+
+
 def main() -> None:
     """Print the table."""
-    arguments = sys.argv[1:]
-    seeds = int(arguments.pop()) if arguments and arguments[-1].isdigit() else 20
-    names = [name for name in CASES if not arguments or any(one in name for one in arguments)]
-    print("| planted | points | exact | false | exact by pairs | false by pairs | seconds |\n|" + " --- |" * 7)
-    for name in names:
-        case = CASES[name]
-        candidates = default_candidates(case.space)
-        assert not middle(case.space).any()
-        for n in SIZES if case.space.dim < 12 else LARGE_SIZES:
-            exact, false, pairs_exact, pairs_false, times = 0, 0, 0, 0, []
-            for seed in range(seeds):
-                function, noise = planted(case, seed), NOISES[seed % 3]
-                rng = np.random.default_rng([seed, n])
-                x = case.space.sample(n, rng)
-                y, truth = function(x) + noise * rng.normal(size=n), holding(function, case, candidates)
-                start = time.perf_counter()
-                report = ob.find_symmetry(x, y, case.space)
-                times.append(time.perf_counter() - start)
-                found = [row.accepted for row in report.evidence]
-                tested = by_pairs(function, case, candidates, n, noise, seed)
-                exact, pairs_exact = exact + (found == truth), pairs_exact + (tested == truth)
-                wrong = [[one and not true for one, true in zip(some, truth, strict=True)] for some in (found, tested)]
-                false, pairs_false = false + any(wrong[0]), pairs_false + any(wrong[1])
-            cells = [f"{count / seeds:.0%}" for count in (exact, false, pairs_exact, pairs_false)]
-            print(f"| {name} | {n} | {' | '.join(cells)} | {np.median(times):.1f} |", flush=True)
+    parser = argparse.ArgumentParser(description="Planted groups, found or not.")
+    parser.add_argument("cases", nargs="*", help="parts of names of cases")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="at most so many")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="of the processor, about")
+    chosen = parser.parse_args()
+    cases = {name: case for name, case in CASES.items() if not chosen.cases or any(one in name for one in chosen.cases)}
+    if any(middle(case.space).any() for case in cases.values()):
+        raise ValueError("groups are planted about the origin, which must be the middle of the space")
+    looked_for = {name: default_candidates(case.space) for name, case in cases.items()}
+    tallies = {(name, n): Tally() for name in cases for n in _sizes(cases[name])}
+    ended = list[int]()
+    signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))  # so that what there is is printed
+    for seed in range(chosen.seeds):
+        for (name, n), tally in tallies.items():
+            is_due = n < LARGEST or seed % EVERY == 0
+            if is_due and not ended and time.process_time() < 60 * chosen.minutes:
+                tally.add(cases[name], looked_for[name], n, seed)
+    print("| planted | points | seeds | exact | false | exact by pairs | false by pairs | seconds |\n|" + " --- |" * 8)
+    for (name, n), tally in tallies.items():
+        if tally.seeds:
+            print(f"| {name} | {n} | {tally} |")
+    functions = sum(tally.seeds for tally in tallies.values())
+    print(f"false symmetries in {sum(tally.false for tally in tallies.values())} of {functions} functions")
+
+
+def _sizes(case: Case) -> tuple[int, ...]:
+    return SIZES if case.space.dim < 12 else LARGE_SIZES
 
 
 if __name__ == "__main__":

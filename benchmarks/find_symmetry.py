@@ -2,7 +2,7 @@
 
     python benchmarks/find_symmetry.py --minutes 15
 
-prints the table of docs/groups.md. A function is the mean of a function without symmetry over the
+prints the table of docs/concepts/groups.md. A function is the mean of a function without symmetry over the
 planted group: smooth (random Fourier features) or structured (sums over units and pairs, and
 peaks), seed by seed in turn; the noise is 2, 5 and 10 % of its deviation. A result is exact if just
 the candidates that hold are accepted, and false if one is that does not. Beside it stands a test by

@@ -1,7 +1,9 @@
-"""Parameters that a docstring describes together, as the reference shows them: one by one.
+"""Sections of parameters, prepared for Griffe, from which the reference is made.
 
 `nu, rho : float` is one entry of two parameters. Griffe would give both the type and the default
-that the signature has for the first; as entries of their own, each has its own.
+that the signature has for the first; as entries of their own, each has its own. A type such as
+`"ucb" or "thompson"` would lose its quotes as an expression of Python; with a space of no width,
+which Python refuses, it is shown as it stands.
 """
 
 import re
@@ -9,20 +11,28 @@ from typing import Any
 
 from griffe import Extension, Object
 
-ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)+)(?P<rest>(?: : .*)?\n(?:(?: .*)?\n)*)", re.MULTILINE)
 SECTION = re.compile(r"^Parameters\n-+\n(?:.*\n)*?(?=\S.*\n-{3,}\n|\Z)", re.MULTILINE)
+ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?P<type> : .*)?\n(?P<text>(?:(?: .*)?\n)*)", re.MULTILINE)
+NO_WIDTH = "\N{ZERO WIDTH SPACE}"
 
 
-class SeparateParameters(Extension):
-    """Repeats the text of a common entry for each of its parameters."""
+class PreparedParameters(Extension):
+    """Gives each parameter an entry of its own, and keeps quotes in its type."""
 
     def on_object(self, *, obj: Object, **context: Any) -> None:
         """Rewrite the section of parameters in the docstring of a function or class."""
         if obj.docstring is not None:
             text = obj.docstring.value + "\n"
-            obj.docstring.value = SECTION.sub(lambda section: separated(section[0]), text).rstrip()
+            obj.docstring.value = SECTION.sub(lambda section: prepared(section[0]), text).rstrip()
 
 
-def separated(section: str) -> str:
-    """Return a section of parameters with one name to an entry."""
-    return ENTRY.sub(lambda entry: "".join(name + entry["rest"] for name in entry["names"].split(", ")), section)
+def prepared(section: str) -> str:
+    """Return a section of parameters with one name to an entry, and types that stay as they are."""
+
+    def entries(found: re.Match[str]) -> str:
+        kind = found["type"] or ""
+        kind += NO_WIDTH if '"' in kind else ""
+        return "".join(f"{name}{kind}\n{found['text']}" for name in found["names"].split(", "))
+
+    head, underline, rest = section.split("\n", 2)
+    return f"{head}\n{underline}\n{ENTRY.sub(entries, rest)}"

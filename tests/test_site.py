@@ -121,7 +121,9 @@ def test_the_reference_shows_each_entry_with_its_example(site, pages):
         for place in re.findall(r"^::: (\S+)", source.read_text() if source.exists() else "", re.MULTILINE):
             assert place in page.anchors
     assert "ob.groups.Dihedral(5)" in words(site / "reference" / "groups.html")
-    assert "horizon (int | None, default: None )" in words(site / "reference" / "agents.html")
+    agents = words(site / "reference" / "agents.html")
+    assert "horizon (int | None, default: None )" in agents
+    assert 'acquisition ("ucb" or "thompson"\N{ZERO WIDTH SPACE}, default:' in agents
 
 
 def test_the_reference_is_of_classes_and_functions(site):

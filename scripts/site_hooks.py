@@ -1,8 +1,9 @@
 """What mkdocs does not do by itself for the site of mkdocs.yml.
 
-Links to files outside of docs/ work in a checkout. The site has such files as pages, too: Markdown
-as it is, code as a listing. Names of public classes and functions, set as code, become links to
-the reference. The page of the command shows what `orbandit COMMAND --help` prints.
+Links to files outside of docs/ work in a checkout. The site has these files, too: Markdown as a
+page, code as a page with a listing, a folder as a page of its code, and anything else as it is.
+Names of public classes and functions, set as code, become links to the reference. The page of the
+command shows what `orbandit COMMAND --help` prints.
 """
 
 import io
@@ -27,6 +28,7 @@ CODE = re.compile(
     r"<(?P<kept>a|h[1-6]|pre)\b.*?</(?P=kept)>|<code>(?P<name>[\w.]+)(?P<call>\([^<]*\))?</code>",
     re.DOTALL,
 )
+LANGUAGES = {".py": "python", ".toml": "toml"}
 LISTING = """---
 hide: [toc]
 search:
@@ -44,21 +46,21 @@ _names: dict[str, str] = {}  # what guides call public things, and their places 
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for each linked file outside of docs/, and learn the names of the reference."""
+    """Add linked files and folders outside of docs/, and learn the names of the reference."""
     _origins.clear()
     _names.clear()
     texts = {f"docs/{page.src_uri}": page.content_string for page in files.documentation_pages()}
     waiting = {"CHANGELOG.md"}.union(*(_outside(path, text) for path, text in texts.items()))
     while waiting:
         path = waiting.pop()
-        text = (ROOT / path).read_text(encoding="utf-8")
-        if path.endswith(".md"):
-            waiting |= {found for found in _outside(path, text) if _page(found) not in _origins}
+        place, origin, text = _page(path), _origin(path), _text(path)
+        _origins[place] = origin
+        if text is None:
+            files.append(File.generated(config, place, abs_src_path=os.fspath(ROOT / path)))
         else:
-            language = {".py": "python"}.get(Path(path).suffix, Path(path).suffix[1:])
-            text = LISTING.format(path=path, language=language, text=text)
-        _origins[_page(path)] = path
-        files.append(File.generated(config, _page(path), content=text))
+            files.append(File.generated(config, place, content=text))
+            if origin.endswith(".md"):
+                waiting |= {found for found in _outside(origin, text) if _page(found) not in _origins}
     _names.update(_spelled([name for text in texts.values() for name in DIRECTIVE.findall(text)]))
     return files
 
@@ -72,7 +74,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     def target(link: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), link[0]))
-        if not (ROOT / path).is_file():
+        if not (ROOT / path).exists():
             return link[0]  # mkdocs says so
         place = path.removeprefix("docs/") if path.startswith("docs/") else _page(path)
         return posixpath.relpath(place, posixpath.dirname(here) or ".")
@@ -91,14 +93,35 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def _page(path: str) -> str:
-    """Return where the page of a file outside of docs/ is: at the top for Markdown at the top."""
-    return path.lower() if path.endswith(".md") and "/" not in path else f"files/{path}.md"
+    """Return where the site has a file or folder outside of docs/: Markdown of the root at its root."""
+    if path.endswith(".md"):
+        return path.lower() if "/" not in path else f"files/{path}"
+    if (ROOT / path).is_dir():
+        return f"files/{path}/index.md"
+    return f"files/{path}.md" if Path(path).suffix in LANGUAGES else f"files/{path}"
+
+
+def _origin(path: str) -> str:
+    """Return what links on the page of a file or folder are relative to."""
+    return f"{path}/index.md" if (ROOT / path).is_dir() else path
+
+
+def _text(path: str) -> str | None:
+    """Return the page of a file or folder outside of docs/; None for a file that is no page."""
+    source, language = ROOT / path, LANGUAGES.get(Path(path).suffix)
+    if source.is_dir():
+        names = sorted(one.name for one in source.iterdir() if one.suffix in LANGUAGES)
+        return "\n".join([f"# {path}/", "", *(f"- [{name}]({name})" for name in names), ""])
+    if language is not None:
+        return LISTING.format(path=path, language=language, text=source.read_text(encoding="utf-8"))
+    return source.read_text(encoding="utf-8") if path.endswith(".md") else None
 
 
 def _outside(path: str, text: str) -> set[str]:
-    """Return the files outside of docs/ that a page links to."""
-    found = {posixpath.normpath(posixpath.join(posixpath.dirname(path), link)) for link in LINK.findall(text)}
-    return {one for one in found if not one.startswith("docs/") and (ROOT / one).is_file()}
+    """Return the files and folders outside of docs/ that a page links to."""
+    folder = posixpath.dirname(path)
+    found = {posixpath.normpath(posixpath.join(folder, link)) for link in LINK.findall(text)}
+    return {one for one in found if not one.startswith(("docs", "..")) and (ROOT / one).exists()}
 
 
 def _spelled(places: list[str]) -> dict[str, str]:

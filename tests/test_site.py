@@ -161,6 +161,8 @@ def test_files_beside_the_guide_are_pages(site):
     assert 'href="../files/examples/cone.toml.html"' in guide
     source = (ROOT / "examples" / "cone.toml").read_text(encoding="utf-8")
     assert " ".join(source.split()) in words(site / "files" / "examples" / "cone.toml.html")
+    assert 'href="files/examples/index.html"' in (site / "index.html").read_text(encoding="utf-8")
+    assert "four_workers.py" in words(site / "files" / "examples" / "index.html")
     assert "usage: orbandit run" in words(site / "reference" / "command.html")
 
 

@@ -101,9 +101,12 @@ def test_units_in_the_plane_are_a_layout_with_its_outline(space, group, outline)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("east, m", "north, m")
 
 
-def test_parts_of_different_outlines_are_all_drawn():
-    axes = best_of(S.Product(S.Ball(2), S.Box(0, 3, dim=2), S.Ball(2))).plot().axes[1]
-    assert len(axes.patches) == 2
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_parts_of_different_outlines_are_all_drawn_in_any_unit(unit):
+    near, far = S.Ball(2, radius=unit), S.Ball(2, radius=2 * unit)
+    axes = best_of(S.Product(near, far, near)).plot().axes[1]
+    radii = [np.linalg.norm(border.get_xy() / unit, axis=1).max() for border in axes.patches]
+    np.testing.assert_allclose(radii, [1, 2])
 
 
 def test_the_better_the_darker():
@@ -168,6 +171,12 @@ def test_coordinates_of_different_ranges_are_shares_of_them():
     np.testing.assert_allclose(heights, (best.history.points - low) / (high - low), atol=1e-9)
     assert len(figure.axes) == 2  # no scale of colours for one value
     assert "folded" not in figure.axes[1].get_title()
+
+
+def test_small_ranges_are_told_apart():
+    tiny = S.Box([0, 0, 0], [1e-12, 2e-12, 1e-12])
+    assert best_of(tiny).plot().axes[1].get_ylabel() == "share of its range"
+    assert best_of(S.Box(0, 1e-12, dim=3)).plot().axes[1].get_ylabel() == "coordinate"
 
 
 def test_of_many_evaluations_those_of_every_rank_are_drawn():

@@ -11,7 +11,7 @@ def extremes(space: Space, directions: Array) -> Array:
     middle = np.mean(space.bounds, axis=0)
     points = space.project(middle + 1e3 * space.diameter * directions)
     kept = np.ones(len(points), dtype=bool)
-    kept[1:] = np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6 * space.diameter
+    kept[1:] = np.linalg.norm(np.diff(points / space.diameter, axis=0), axis=1) > 1e-6
     return points[kept]
 
 

@@ -43,6 +43,8 @@ MAX_NAMED = 12
 """Of more coordinates than these, parallel coordinates have the numbers below them, not the names."""
 SAME_SCALE = 5.0
 """Coordinates of the plane are drawn to one scale if their widths differ by no more than this."""
+SAME = 1e-9
+"""Outlines and ranges that differ by less than this, of their size, are one."""
 VALUE, FOUND = COLORS[0], COLORS[1]
 """Colours of what was measured, and of what is recommended."""
 
@@ -246,8 +248,9 @@ def _draw_bar(axes: "Axes", search: Search, label: str) -> None:
 def _frame_plane(axes: "Axes", outlines: list[Array], titles: list[str]) -> None:
     """Draw outlines in the plane, each once, to one scale if that can be read."""
     seen: list[Array] = []
+    same = SAME * float(np.ptp(np.concatenate(outlines), axis=0).max())
     for outline in outlines:
-        if not any(len(one) == len(outline) and np.allclose(one, outline) for one in seen):
+        if not any(one.shape == outline.shape and np.abs(one - outline).max() <= same for one in seen):
             seen.append(outline)
             axes.fill(*outline.T, facecolor=PAPER, edgecolor=INK, linewidth=1.2, zorder=0)
     widths = np.ptp(np.concatenate(seen), axis=0)
@@ -346,7 +349,7 @@ def _draw_parallel(axes: "Axes", search: Search, titles: list[str], label: str, 
     group, dim, history = search.group, search.space.dim, search.history
     is_folded = group is not None and group.order != 1
     low, high = search.space.bounds
-    is_alike = bool(np.allclose(low, low[0]) and np.allclose(high, high[0]))
+    is_alike = max(np.ptp(low), np.ptp(high)) <= SAME * (high - low).max()
     across = np.arange(1, dim + 1)
 
     def lines(points: Array) -> Array:

@@ -55,7 +55,8 @@ class Best:
     interval : tuple of two floats
         The 95% interval of the mean at the point, by the model of the agent: `OrbitGP` and
         `OrbitTree` have one, and so may an agent of your own that has `interval(point)`. NaN for
-        others, and where nothing is known.
+        others, and where nothing is known. It is as good as the model, and too narrow where the
+        mean has a kink at its maximum: measure the point again to be sure.
     space : Space or None
         The space that was searched; None in pickles of 0.1.0.
     group : Group or None

@@ -368,7 +368,9 @@ class OrbitGP(Agent):
         -------
         tuple of two floats
             The least and the largest mean, in units of rewards. The parameters of the kernel are
-            taken as fitted: their own uncertainty is not part of it.
+            taken as fitted: their own uncertainty is not part of it. Nor is an error of the model:
+            where the mean has a kink at its top, a smooth kernel cuts it off, and both the estimate
+            and the interval lie too low. Measure the point again to be sure.
 
         Examples
         --------

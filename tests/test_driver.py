@@ -162,7 +162,7 @@ def test_what_is_under_way_is_expected_through_restarts(agent, many):
     for point in flying[1:]:
         agent.forget(point)  # which refuses what is not pending
     for point in flying:
-        with pytest.raises(InputError, match="not told, can be forgotten"):
+        with pytest.raises(InputError, match="`point` must be pending"):
             agent.forget(point)
     assert len(driver) == many + 42
 
@@ -178,7 +178,7 @@ def test_the_same_point_may_be_under_way_twice():
 
 def test_an_agent_of_ones_own_needs_ask_and_tell_only(recorder):
     driver = Driver(CUBE, S3, recorder, seed=0, sign=-1.0)
-    with pytest.raises(InputError, match="before one was measured well"):
+    with pytest.raises(InputError, match="needs a feasible point that was measured"):
         driver.recommend()
     for _ in range(30):
         points = [driver.ask() for _ in range(2)]

@@ -449,5 +449,5 @@ def test_an_agent_that_ignores_the_rule_is_refused():
         def tell(self, point, reward):
             pass
 
-    with pytest.raises(MeasurementError, match="Careless was told what is feasible, and asked for"):
+    with pytest.raises(MeasurementError, match="must keep to `feasible`, but Careless asked for"):
         ob.maximize(lambda x: 1 / 0, ob.spaces.Box(0.0, 1.0, dim=2), budget=3, agent=Careless, feasible=_apart)

@@ -187,10 +187,14 @@ def _run(arguments: argparse.Namespace) -> int:
     experiment = read(arguments.file)
     out = arguments.out or arguments.file.with_suffix(".db")
     if not arguments.resume and os.path.lexists(out):
-        raise ob.errors.StoreError(f"{out} is there already; leave --no-resume out to go on with it, or choose --out.")
+        raise ob.errors.StoreError(
+            f"{out} exists already; leave out --no-resume to continue it, or choose another --out."
+        )
     with Resumed(experiment, out) as resumed:
         if old := resumed.n_outdated:
-            print(f"note: {out} also holds {old:,} runs of other code, data or another version; --out FILE begins anew")
+            print(
+                f"note: {out} also holds {old:,} runs of other code, data or another version; --out FILE starts afresh"
+            )
         if arguments.dry_run:
             _show_plan(experiment, len(resumed.left), out)
             return 0

@@ -224,8 +224,8 @@ class Driver:
         """Return a feasible point; refuse that of an agent that ignores the constraint."""
         if not self.is_feasible(point):
             raise InputError(
-                f"{type(self._agent).__name__} was told what is feasible, and {what} {shown(point)}, which is not; "
-                "mend the agent.",
+                f"an agent must keep to `feasible`, but {type(self._agent).__name__} {what} {shown(point)}; "
+                "fix the agent.",
                 field="feasible",
             )
         return point
@@ -288,8 +288,8 @@ class Driver:
             rows, gains = rows[is_feasible], gains[is_feasible]
         if not len(rows):
             raise InputError(
-                "no point can be recommended before one was measured well, and is feasible, unless the agent has "
-                "`recommend`."
+                "an agent without `recommend` needs a feasible point that was measured successfully, but there is "
+                "none; measure more points."
             )
         return self._outcomes[int(rows[gains.argmax()])].point.copy()
 

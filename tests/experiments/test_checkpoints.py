@@ -111,7 +111,7 @@ RULE = "`checkpoints` must be a whole number of rounds in each factor of ten, fr
         ("checkpoints = []", 4, "`checkpoints` must have at least 1 item"),
         ("checkpoints = [\n  5,\n  0,\n]", 6, "`checkpoints[1]` must be greater than or equal to 1, but got 0"),
         ("checkpoints = [5, 2.5]", 4, "`checkpoints[1]` must be a valid integer, but got 2.5"),
-        ("checkpoints = [5, 5]", 4, "`checkpoints` must all be different (5 is there twice), but got [5, 5]."),
+        ("checkpoints = [5, 5]", 4, "`checkpoints` must all be different (5 appears twice), but got [5, 5]."),
         ("checkpoint = 5", 4, "unknown key 'checkpoint' of an experiment. Did you mean 'checkpoints'"),
     ],
 )

@@ -182,7 +182,7 @@ def digest(path):
         return store.digest()
 
 
-KILLED = "its process was killed by SIGKILL, perhaps for want of memory"
+KILLED = "its process was killed by SIGKILL, perhaps out of memory"
 
 
 def lines_of(path):
@@ -207,9 +207,9 @@ def test_a_run_whose_process_is_killed_every_time_is_given_up_after_all_others(w
     told = capsys.readouterr()
     run_of, tries = "Dies on Cone, horizon 5, seed 2", f"tried 3 times, the last time {KILLED}"
     assert f"orbandit: {run_of}: {KILLED}; it is played again.\n" in told.err
-    assert f"orbandit: {run_of}: {tries}; the others go on.\n" in told.err
+    assert f"orbandit: {run_of}: {tries}; the other runs continue.\n" in told.err
     assert (
-        f"orbandit: 1 runs were given up, all others are stored; start again to try them again:\n{run_of}: {tries}\n"
+        f"orbandit: 1 runs were abandoned, all others are stored; start again to retry them:\n{run_of}: {tries}\n"
         in told.err
     )
     assert told.out.count("seed") == 3
@@ -254,7 +254,10 @@ def test_a_run_that_hangs_is_given_up_and_the_others_are_played(write, tmp_path,
     clock = Clock(tmp_path / "hangs", 2)
     monkeypatch.setattr(players, "clock", clock)
     words = "Hangs on Cone, horizon 5, seed 2: timed out after 3600 s"
-    with pytest.warns(OrbanditWarning, match=f"^{words}; the others go on"), pytest.raises(RunError, match=f"{words}$"):
+    with (
+        pytest.warns(OrbanditWarning, match=f"^{words}; the other runs continue"),
+        pytest.raises(RunError, match=f"{words}$"),
+    ):
         run(experiment, path, jobs=1, progress=clock.stored.append)
     check_given_up(experiment, path, tmp_path)
 
@@ -278,7 +281,7 @@ def test_the_command_tells_of_runs_that_timed_out(write, tmp_path, capsys):
     told = capsys.readouterr().err
     for seed in range(3):
         assert told.count(f"HangsAlways on Cone, horizon 5, seed {seed}: timed out after 0.2 s") == 2
-    assert "3 runs were given up" in told
+    assert "3 runs were abandoned" in told
     assert len(lines_of(tmp_path / "hangs")) == 3
     assert not any(psutil.pid_exists(int(worker)) for worker in lines_of(tmp_path / "hangs"))
 

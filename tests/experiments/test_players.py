@@ -40,7 +40,7 @@ def test_what_was_finished_before_a_failure_is_kept(player):
 
 def test_what_was_finished_before_a_death_is_kept_and_another_process_goes_on(player):
     outcome = player.play(signal.raise_signal, [signal.SIGCONT, signal.SIGCONT, signal.SIGKILL, signal.SIGCONT])
-    death = "was killed by SIGKILL, perhaps for want of memory"
+    death = "was killed by SIGKILL, perhaps out of memory"
     assert outcome == Outcome([None, None], outcome.seconds, death=death)
     outcome = player.play(os._exit, [3])
     assert outcome == Outcome([], outcome.seconds, death="ended with code 3")

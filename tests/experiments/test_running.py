@@ -194,7 +194,7 @@ def test_results_that_are_there_may_be_refused(file, tmp_path, capsys):
     for more in ([], ["--dry-run"]):
         assert main([*command, *more, "--no-resume"]) == 1
         told = capsys.readouterr()
-        assert f"{path} is there already; leave --no-resume out" in told.err
+        assert f"{path} exists already; leave out --no-resume" in told.err
         assert not told.out
     assert path.read_bytes() == before
     for more in ([], ["--resume"]):

@@ -115,15 +115,15 @@ def foreign_files(folder):
     with Store.create(sound, SPEC) as store:
         store.add_many(make_run(seed) for seed in range(40))
     data = sound.read_bytes()
-    yield "empty", b"", "no file of orbandit's"
+    yield "empty", b"", "not a file of orbandit's"
     yield "text", b"seed,regret\n" * 500, "not a database"
     other = folder / "other.db"
     raw(other, "CREATE TABLE bookmarks (url)", "INSERT INTO bookmarks VALUES ('x')")
-    yield "another database", other.read_bytes(), "no file of orbandit's"
+    yield "another database", other.read_bytes(), "not a file of orbandit's"
     raw(other, "PRAGMA journal_mode = WAL")
-    yield "another database in WAL mode", other.read_bytes(), "no file of orbandit's"
+    yield "another database in WAL mode", other.read_bytes(), "not a file of orbandit's"
     for size in (50, 100, 1000, 4096, 3 * 4096, len(data) // 2, len(data) - 4096, len(data) - 1):
-        yield f"truncated to {size}", data[:size], "restore it|no file of orbandit's"
+        yield f"truncated to {size}", data[:size], "restore it|not a file of orbandit's"
     noise = np.random.default_rng(0).bytes(5000)
     yield "noise inside", data[:9000] + noise + data[14000:], "restore it"
     newer = folder / "newer.db"
@@ -157,7 +157,7 @@ def test_foreign_and_damaged_files_are_refused_and_left_alone(tmp_path):
             with pytest.raises(StoreError, match=match) as caught:
                 attempt(target)
             assert str(target) in str(caught.value)
-        with pytest.raises(StoreError, match="there already"):
+        with pytest.raises(StoreError, match="exists already"):
             Store.create(target, SPEC)
         assert target.read_bytes() == data, name
         count += 1
@@ -166,21 +166,21 @@ def test_foreign_and_damaged_files_are_refused_and_left_alone(tmp_path):
 
 def test_paths_that_hold_no_store(tmp_path, filled):
     before = filled.read_bytes()
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="exists already"):
         Store.create(filled, SPEC)
     assert filled.read_bytes() == before
     with pytest.raises(StoreError, match=r"missing.*create"):
         Store.open(tmp_path / "nothing.db")
     with pytest.raises(StoreError, match="no file"):
         Store.open(tmp_path)
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="exists already"):
         Store.create(tmp_path, SPEC)
     with pytest.raises(StoreError, match="no folder"):
         Store.create(tmp_path / "no" / "a.db", SPEC)
     with pytest.raises(InputError, match=r"spec\['a'\]"):
         Store.create(tmp_path / "nan.db", {"a": np.nan})
     (tmp_path / "link.db").symlink_to(tmp_path / "nowhere.db")
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="exists already"):
         Store.create(tmp_path / "link.db", SPEC)
     (tmp_path / "old.db-wal").write_bytes(b"of a store that someone removed")
     with pytest.raises(StoreError, match=r"old\.db-wal is left"):
@@ -195,7 +195,7 @@ def test_a_store_without_hard_links(path, monkeypatch):
     monkeypatch.setattr(os, "link", refuse)
     with Store.create(path, SPEC) as store:
         assert store.add(make_run(0))
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="exists already"):
         Store.create(path, SPEC)
     assert os.listdir(path.parent) == [path.name]
 
@@ -323,7 +323,7 @@ def test_values_are_checked_behind_a_matching_checksum(filled):
     row, wrong = dict(zip(FIELDS.split(", "), run.row(), strict=True)), struct.pack("<d", np.nan) * len(run.regret)
     mark = seal([*(row | {"regret": wrong}).values()][:-1])
     raw(filled, ("UPDATE runs SET regret = ?, seal = ? WHERE key = ?", (wrong, mark, run.key)))
-    with Store.open(filled) as store, pytest.raises(StoreError, match=f"{run.key}.* makes no sense .*`regret`"):
+    with Store.open(filled) as store, pytest.raises(StoreError, match=f"{run.key}.* is invalid .*`regret`"):
         list(store.runs())
 
 
@@ -428,7 +428,7 @@ def test_a_foreign_write_cut_off_is_left_alone(tmp_path):
     raw(other, "CREATE TABLE a (x)", *[("INSERT INTO a VALUES (?)", (bytes(3000),))] * 20)
     copy = half_written(other, "UPDATE a SET x = randomblob(3000)")
     before = copy.read_bytes(), Path(f"{copy}-journal").read_bytes()
-    with pytest.raises(StoreError, match="no file of orbandit's"):
+    with pytest.raises(StoreError, match="not a file of orbandit's"):
         Store.open(copy)
     assert (copy.read_bytes(), Path(f"{copy}-journal").read_bytes()) == before
 

@@ -83,7 +83,7 @@ def test_remedies_are_told_in_words_of_the_command(file, tmp_path, capsys):
     run(read(file), tmp_path / "results.db", jobs=1)
     (tmp_path / "runs.csv").write_text("")
     assert main(["export", str(tmp_path / "results.db"), str(tmp_path / "runs.csv")]) == 1
-    assert "runs.csv is there already; replace it with --overwrite" in capsys.readouterr().err
+    assert "runs.csv exists already; replace it with --overwrite" in capsys.readouterr().err
     assert main(["run", str(tmp_path / "none.toml")]) == 1
     assert (
         capsys.readouterr().err

@@ -249,7 +249,7 @@ def test_act_on_pairs_applies_each_element_to_its_own_point():
     assert group.act(elements[:0], points[:0], paired=True).shape == (0, 6)
     some = (elements, points[:19]), (elements[0], points), (elements, points[0]), (elements[:1], points[0])
     for wrong in some:
-        with pytest.raises(ob.errors.InputError, match=r"must be as many, but got shapes \(.*leave `paired` out"):
+        with pytest.raises(ob.errors.InputError, match=r"must have one length, but got shapes \(.*leave `paired` out"):
             group.act(*wrong, paired=True)
 
 

@@ -88,7 +88,7 @@ def test_a_first_trial_that_cannot_keep_the_rule_is_told_with_the_remedy():
 
     sampler = OrbitSampler(exchangeable=TURBINES, feasible=narrow, seed=0)
     study = optuna.create_study(sampler=sampler, direction="maximize")
-    with pytest.warns(OrbanditWarning, match="trial 0 breaks `feasible` whatever 'y2' is.*pass `search_space`"):
+    with pytest.warns(OrbanditWarning, match="trial 0 violates `feasible` whatever 'y2' is.*pass `search_space`"):
         study.optimize(power, n_trials=1)
     study.optimize(power, n_trials=10)
     assert all(narrow(trial.params) >= 0 for trial in study.trials[1:])

@@ -132,7 +132,7 @@ def test_a_logarithmic_range_is_mirrored_in_its_logarithm():
 @pytest.mark.parametrize("word", ["exchangeable", "ring"])
 def test_ranges_that_differ_are_refused_with_both_names(one, other, shown, word):
     symmetry = Symmetry(**{word: ["a", "b"]})
-    with pytest.raises(InputError, match=f"must have one range, but .*{shown}"):
+    with pytest.raises(InputError, match=f"must have equal ranges, but .*{shown}"):
         symmetry.check({"a": one, "b": other})
 
 
@@ -152,7 +152,7 @@ def test_what_is_no_varying_number_has_no_symmetry(distribution):
         ({"exchangeable": [1, 2]}, InputTypeError, "but got 1"),
         ({"exchangeable": [["a", 1], ["b", 2]]}, InputTypeError, "but got 1"),
         ({"exchangeable": ["a", "a"]}, InputError, "'a' is named in several"),
-        ({"exchangeable": [["a", "a"], ["b", "c"]]}, InputError, "'a' is there twice"),
+        ({"exchangeable": [["a", "a"], ["b", "c"]]}, InputError, "'a' appears twice"),
         ({"exchangeable": ["a", "b"], "ring": ["b", "c"]}, InputError, "'b' is named in several"),
         ({"mirrored": "x"}, InputTypeError, "must be a list of names"),
         ({"mirrored": []}, InputError, "is empty"),

@@ -245,5 +245,5 @@ def test_a_function_has_the_rule_that_it_was_given():
     assert ob.problems.Function(mean, space, swap, optimizer=[0.5, 0.5], lipschitz=1.0).feasible is None
     runs = ob.simulate(ob.agents.OrbitTree, problem, horizon=50, seeds=1, n_plays=50)
     assert (apart(runs.plays[0]) >= 0).all()
-    with pytest.raises(InputError, match=r"`optimizer` must be feasible, but `feasible` says no at \[0.5, 0.5\]"):
+    with pytest.raises(InputError, match=r"`optimizer` must be feasible, but `feasible` rejects \[0.5, 0.5\]"):
         ob.problems.Function(mean, space, swap, optimizer=[0.5, 0.5], lipschitz=1.0, feasible=apart)

@@ -252,9 +252,7 @@ class Agent(ABC):
             self._expect(self._ledger.pending[key][0], point, -1.0)
             self._ledger.release(key)
         else:
-            raise InputError(
-                f"only a point that was asked for or expected, and not told, can be forgotten, but got {shown(point)}."
-            )
+            raise InputError(f"`point` must be pending, asked for or expected and not told, but got {shown(point)}.")
 
     def ask_batch(self, k: int) -> npt.NDArray[Any]:
         """Return k points to try at once, at most 100,000, one per row.

@@ -65,7 +65,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         maker = _Maker(arrays)
         made = {key: maker.unpacked(value) for key, value in header.items()}
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError) as error:
-        raise InputError(f"{os.fspath(path)} describes what cannot be made: {error!r}") from error
+        raise InputError(f"{os.fspath(path)} describes an agent that cannot be made ({error!r}).") from error
     return made, arrays
 
 

@@ -456,7 +456,7 @@ class OrbitGP(Agent):
         self.has_warned = True
         where = shown(self.arms.units.leave(found.point))
         warnings.warn(
-            f"what was told violates the symmetry: where an element {describe(found.element)}, the mean at {where} "
+            f"the rewards violate the symmetry: an element {describe(found.element)}, the mean at {where} "
             f"changes by {found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or "
             'pass symmetry="approximate".',
             OrbanditWarning,

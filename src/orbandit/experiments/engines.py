@@ -123,7 +123,7 @@ def on_dask(
                         for task in chunk:
                             submit([task])
                         continue
-                    outcome = Outcome([], 0.0, death=f"was lost with its worker time and again ({error})")
+                    outcome = Outcome([], 0.0, death=f"was lost with its worker repeatedly ({error})")
                 future.release()
                 yield chunk, outcome
 

@@ -183,7 +183,7 @@ class Player:
         if code >= 0:
             return f"ended with code {code}"
         name = {number.value: number.name for number in signal.Signals}.get(-code, f"signal {-code}")
-        return f"was killed by {name}{', perhaps for want of memory' if name == 'SIGKILL' else ''}"
+        return f"was killed by {name}{', perhaps out of memory' if name == 'SIGKILL' else ''}"
 
 
 def _serve(line: Any) -> None:

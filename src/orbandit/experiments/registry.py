@@ -120,7 +120,9 @@ def find(kind: str, name: str, folder: Path | None = None) -> Entry:
         if other != kind and name in _known(other):
             raise InputError(f"{name} is a {other}, not a {kind}; known: {', '.join(sorted(_known(kind)))}.")
     if kind == "agent" and name in agents.__all__ and plays_indices(getattr(agents, name)):
-        raise InputError(f"{name} plays indices 0, 1, ..., not points of a space; name another agent, UniformMesh say.")
+        raise InputError(
+            f"{name} plays indices 0, 1, ..., not points of a space; name another agent, such as UniformMesh."
+        )
     error = unknown_name(kind, name, sorted(_known(kind)))
     raise InputError(f'{error} Name a class of your own as "module:Class".')
 

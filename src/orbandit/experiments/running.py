@@ -228,13 +228,13 @@ class _Losses:
 
     def _give_up(self, what: str) -> None:
         self._given_up.append(what)
-        _warn(f"{what}; the others go on.")
+        _warn(f"{what}; the other runs continue.")
 
     def tell(self) -> None:
         """Raise an error that names all abandoned runs, if there are any."""
         if self._given_up:
             raise RunError(
-                f"{len(self._given_up):,} runs were given up, all others are stored; start again to try them again:\n"
+                f"{len(self._given_up):,} runs were abandoned, all others are stored; start again to retry them:\n"
                 + "\n".join(self._given_up)
             )
 

@@ -102,7 +102,7 @@ def _integers(path: KeyPath, value: Any, low: int, high: int) -> Broken:
     yield from broken
     if not broken and len(set(value)) < len(value):
         twice = next(one for i, one in enumerate(value) if one in value[:i])
-        yield path, f"all be different ({twice} is there twice)", value
+        yield path, f"all be different ({twice} appears twice)", value
 
 
 def _count_or_list(path: KeyPath, value: object, what: str, most: int, items: str, low: int, high: int) -> Broken:

@@ -356,8 +356,8 @@ def _play(
             _check_point(player, problem, point, "asked for {!r} in round {:,}", done + 1)
         if rule is not None and np.min(rule(point)) < 0:
             raise InputError(
-                f"{type(player).__name__} was told what is feasible, and asked for {point!r} in round {done + 1:,}, "
-                "which is not; mend the agent."
+                f"an agent must keep to `feasible`, but {type(player).__name__} asked for {point!r} in round "
+                f"{done + 1:,}; fix the agent."
             )
         try:
             reward = float(problem.sample(point, rng))
@@ -397,5 +397,5 @@ def _outside(player: Any, problem: Problem, found: str) -> InputError:
     """Return the error of an agent that leaves the space, or the arms, of a problem."""
     where = f"in {problem.space!r}" if hasattr(problem, "space") else "among the arms of the problem"
     return InputError(
-        f"an agent must play {where}, but {type(player).__name__} {found}; mend the agent; `space.project` may help."
+        f"an agent must play {where}, but {type(player).__name__} {found}; fix the agent; `space.project` may help."
     )

@@ -326,7 +326,7 @@ class _Reader:
                 )
                 text = as_text(spec.table)
                 if seen.setdefault(text, name.label) != name.label:
-                    self._add(path, f"the agent {seen[text]} is there twice; leave one of them out.")
+                    self._add(path, f"the agent {seen[text]} appears twice; leave one of them out.")
                 specs.append(spec)
         return specs
 

@@ -215,7 +215,7 @@ class Store:
                 run = FinishedRun.from_row(row)
             except (ValueError, TypeError, RecursionError) as error:  # whoever wrote it made a checksum for it
                 raise StoreError(
-                    f"run {row[0]!r} in {self.path} makes no sense ({error}); restore the file from a copy, or begin "
+                    f"run {row[0]!r} in {self.path} is invalid ({error}); restore the file from a copy, or start "
                     "another."
                 ) from error
             yield run
@@ -326,7 +326,7 @@ def _written(target: Path, if_there: str | None) -> Iterator[Path]:
         with in_one_step(target, replace=if_there is None) as temporary:
             yield temporary
     except FileExistsError as error:
-        raise StoreError(f"{target} is there already; {if_there}.") from error
+        raise StoreError(f"{target} exists already; {if_there}.") from error
 
 
 def load(path: PathLike) -> Any:
@@ -536,11 +536,13 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _foreign(path: Path) -> StoreError:
-    return StoreError(f"{path} is no file of orbandit's results; choose another path.")
+    return StoreError(f"{path} is not a file of orbandit's results; choose another path.")
 
 
 def _damaged(path: Path, what: object) -> StoreError:
-    return StoreError(f"{path} is no whole file of results ({what}); restore it from a copy, or choose another path.")
+    return StoreError(
+        f"{path} is not a complete file of results ({what}); restore it from a copy, or choose another path."
+    )
 
 
 @contextmanager
@@ -556,4 +558,4 @@ def _named(path: Path) -> Iterator[None]:
             raise _damaged(path, error) from error
         if kind.startswith("SQLITE_BUSY"):
             raise StoreError(f"{path} is locked by another process for {BUSY_SECONDS:g} s; end that one.") from error
-        raise StoreError(f"{path} cannot be used ({error}); look at its permissions and the disk's space.") from error
+        raise StoreError(f"{path} cannot be used ({error}); check its permissions and the free disk space.") from error

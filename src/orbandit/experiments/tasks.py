@@ -102,7 +102,7 @@ def _player(text: str, folder: Path) -> tuple[Maker, bool]:
 def _told_some(entry: Entry, space: Space, group: Group | None, /, **told: Any) -> Any:
     """Make an agent of the user's own, whose class takes only some of the arguments, by name."""
     if "feasible" in told and not _takes(entry, "feasible"):
-        raise InputError(f"the problem has a rule for what is feasible, but {entry.name} takes no `feasible`.")
+        raise InputError(f"the problem has a constraint, but {entry.name} takes no `feasible`; choose another agent.")
     known = {"space": space, "group": group, **told}
     usual = {"space", "group", "horizon", "seed", *OFFERED}
     return registry.call(entry, {key: known[key] for key in known if key not in usual or _takes(entry, key)})

@@ -230,8 +230,8 @@ class Group(Recipe, ABC):
             shape = (self.dim,) if single else batch.shape
             if matrices.shape[:-1] != shape:
                 raise InputError(
-                    f"paired `elements` and `points` must be as many, but got shapes {matrices.shape} and {shape}; "
-                    "leave `paired` out to apply each element to each point."
+                    f"paired `elements` and `points` must have one length, but got shapes {matrices.shape} "
+                    f"and {shape}; leave `paired` out to apply each element to each point."
                 )
             return np.asarray(
                 np.einsum("...ij,...j->...i", matrices, batch.reshape(shape) - self._center) + self._center

@@ -41,7 +41,7 @@ def check_invariant(region: FeasibleSet, group: Group) -> None:
         raise InputError(
             f"`feasible` must be invariant under the group, but what {describe(moving[first])} takes "
             f"{shown(points[first])}, where it says {_said(before[first])}, to {shown(images[first])}, where it says "
-            f"{_said(after[first])}; mend `feasible`, or leave this element out of the group.",
+            f"{_said(after[first])}; fix `feasible`, or leave this element out of the group.",
             field="feasible",
         )
 

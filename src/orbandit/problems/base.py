@@ -68,7 +68,7 @@ class Problem(ABC):
         check_fit(space, group)
         if not isinstance(noise, Noise | None):
             raise InputTypeError(
-                f"`noise` must be one of ob.problems, Bernoulli() say, but got {shown(noise)}.",
+                f"`noise` must be one of ob.problems, such as Bernoulli(), but got {shown(noise)}.",
                 field="noise",
                 value=noise,
             )

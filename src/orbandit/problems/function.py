@@ -80,7 +80,7 @@ class Function(Problem):
         self._region = FeasibleSet(space, feasible)
         if not self._region.holds(self._optimizer[None])[0]:
             raise InputError(
-                f"`optimizer` must be feasible, but `feasible` says no at {shown(self._optimizer)}.",
+                f"`optimizer` must be feasible, but `feasible` rejects {shown(self._optimizer)}.",
                 field="optimizer",
                 value=optimizer,
             )

@@ -132,7 +132,7 @@ class GaussianProcess(Problem):
         if not SHORTEST <= self._length_scale / space.diameter <= LONGEST:
             raise InputError(
                 f"`length_scale` must be from {SHORTEST:g} to {LONGEST:g} diameters of {shown(space)}, but got "
-                f"{length_scale}: functions would be needles, or lost in rounding.",
+                f"{length_scale}: such functions would be lost between the samples, or in rounding.",
                 field="length_scale",
                 value=length_scale,
             )

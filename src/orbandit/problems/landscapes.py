@@ -55,9 +55,7 @@ class Landscape(Problem):
             )
         self._width = as_positive(self._classic_width if width is None else width, "width")
         if not 1e-3 <= self._width <= 1e6:
-            raise InputError(
-                f"`1e-3 <= width <= 1e6` must hold, but got width={width}: there must be something to see."
-            )
+            raise InputError(f"`1e-3 <= width <= 1e6` must hold, but got width={width}.")
         low, high = space.bounds
         self._scale = self._width / float((high - low).max())
         self._home = self._folded(self._peak[None])

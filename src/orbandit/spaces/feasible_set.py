@@ -107,7 +107,7 @@ class FeasibleSet:
             raise self._blamed(points, error) from error
         if answer.shape != (len(points),) or answer.dtype.kind not in "bf":
             raise InputError(
-                f"`feasible` must return a bool, or a float that is feasible from 0 up, for each of {len(points)} "
+                f"`feasible` must return a bool, or a float that is feasible if >= 0, for each of {len(points)} "
                 f"points, but returned {answer.dtype} of shape {answer.shape} for points of shape {points.shape}.",
                 field="feasible",
             )

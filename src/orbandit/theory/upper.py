@@ -102,7 +102,7 @@ def paper_delta(horizon: int, order: int | float, dim: int) -> float:
     0.0745
     """
     if order == math.inf:
-        raise InputError("an infinite group has no such delta: agents measure the net instead.")
+        raise InputError('`order` must be finite, but got inf; agents use delta="measured" instead.')
     return order_delta(as_count(horizon, "horizon", minimum=2), as_count(order, "order"), as_count(dim, "dim"))
 
 

@@ -204,7 +204,7 @@ class OrbitSampler(BaseSampler):
             if rule is None or _may_hold(rule, {**numbers, param_name: value}):
                 return value
         warnings.warn(
-            f"trial {trial.number} breaks `feasible` whatever {param_name!r} is, for its parameters were drawn one by "
+            f"trial {trial.number} violates `feasible` whatever {param_name!r} is, as its parameters were drawn one by "
             "one; pass `search_space`, or enqueue a feasible first trial.",
             OrbanditWarning,
             stacklevel=2,

@@ -133,9 +133,9 @@ def _check_alike(component: _Component, g: Array, distributions: Mapping[str, Ba
         other = component.names[int(images[0])]
         if distributions[name] != distributions[other]:
             raise InputError(
-                f"parameters that may be exchanged must have one range, but {name!r} has "
+                f"parameters that may be exchanged must have equal ranges, but {name!r} has "
                 f"{shown_range(distributions[name])} and {other!r} has {shown_range(distributions[other])}; "
-                "suggest both alike."
+                "suggest both with one range."
             )
 
 
@@ -226,7 +226,7 @@ def _names(names: Iterable[Any] | None, word: str) -> tuple[str, ...]:
         if not isinstance(name, str):
             raise InputTypeError(f"`{word}` must be names of parameters, but got {shown(name)}.")
         if name in listed[:i]:
-            raise InputError(f"`{word}` must be distinct names, but {name!r} is there twice.")
+            raise InputError(f"`{word}` must be distinct names, but {name!r} appears twice.")
     if not listed:
         raise InputError(f"`{word}` must have at least one name, but is empty; leave it out.")
     return tuple(listed)

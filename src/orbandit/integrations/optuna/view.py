@@ -188,7 +188,7 @@ def margin(feasible: ParameterRule, params: dict[str, Any]) -> float:
         return 1.0 if said else -1.0
     if not isinstance(said, float | np.floating) or math.isnan(said):
         raise InputError(
-            f"`feasible` must return a bool, or a float that is feasible from 0 up, but returned {shown(said)} for "
+            f"`feasible` must return a bool, or a float that is feasible if >= 0, but returned {shown(said)} for "
             f"{params}.",
             field="feasible",
         )

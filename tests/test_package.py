@@ -12,6 +12,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import FunctionType, MethodType
 
 import pytest
 
@@ -113,13 +114,17 @@ def test_public_names():
 
 
 def public_objects():
-    """Yield the full name of every public class and function, and the object."""
+    """Yield the name of every public class, function and method, and the object."""
     packages = [ob, *(importlib.import_module(f"orbandit.{name}") for name in PUBLIC_PACKAGES)]
-    for package in packages:
-        for name in package.__all__:
-            if callable(made := getattr(package, name)):
-                yield f"{package.__name__}.{name}", made
-    yield from {"Best": ob.optimize.Best, "History": ob.optimize.History}.items()
+    found = {f"{package.__name__}.{name}": getattr(package, name) for package in packages for name in package.__all__}
+    for name, made in {**found, "Best": ob.optimize.Best, "History": ob.optimize.History}.items():
+        if callable(made):
+            yield name, made
+        for key in vars(made) if inspect.isclass(made) else ():
+            is_new = not any(hasattr(base, key) for base in made.__mro__[1:])
+            is_public = not key.startswith("_") and key != "play_rounds"  # documented in experiments/compiled.py
+            if is_new and is_public and isinstance(method := getattr(made, key), FunctionType | MethodType):
+                yield f"{name}.{key}", method
 
 
 def documented(doc, title):
@@ -139,7 +144,7 @@ def test_every_parameter_is_documented_where_it_stands():
         if is_record:  # made by the package: its fields are attributes
             known |= documented(inspect.getdoc(made), "Attributes")[1]
         given = inspect.signature(made).parameters if is_own else ()
-        if unknown := {key for key in given if not key.startswith("_")} - known - {"args", "kwargs"}:
+        if unknown := {key for key in given if not key.startswith("_")} - known - {"self", "args", "kwargs"}:
             missing[name] = unknown
         if found := [line for line in lines if re.search(r"\bas (for|in) `", line, re.IGNORECASE)]:
             borrowed[name] = found

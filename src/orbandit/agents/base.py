@@ -221,7 +221,13 @@ class Agent(ABC):
         return self._recommend()
 
     def estimate(self, point: Any) -> float:
-        """Return the estimated mean reward at a point, NaN if there are no data about it."""
+        """Return the estimated mean reward at a point, NaN if there are no data about it.
+
+        Parameters
+        ----------
+        point
+            Any point of the space, or any arm.
+        """
         self.arms.check([point])
         return float(self._unscaled(self._estimate(point)))
 
@@ -244,7 +250,13 @@ class Agent(ABC):
         self._ledger.add(key, handle)
 
     def forget(self, point: Any) -> None:
-        """Remove a pending point that will never be told, as after a failed measurement."""
+        """Remove a pending point that will never be told, as after a failed measurement.
+
+        Parameters
+        ----------
+        point
+            A pending point: asked for or expected, and not told.
+        """
         key = self.arms.key(point)
         if self._ledger.last is not None and self._ledger.last[0] == key:
             self._ledger.last = None
@@ -258,12 +270,25 @@ class Agent(ABC):
         """Return k points to try at once, at most 100,000, one per row.
 
         Each allows for those before it.
+
+        Parameters
+        ----------
+        k : int
+            Number of points, from 1 to 100,000.
         """
         why = "a batch is chosen point by point without any reward; tell those of a smaller batch before the next"
         return np.array([self.ask() for _ in range(as_count(k, "k", maximum=MAX_BATCH, why=why))])
 
     def tell_batch(self, points: Sequence[Any] | npt.NDArray[Any], rewards: npt.ArrayLike) -> None:
-        """Learn the rewards of several points; if one is refused, none is learnt."""
+        """Learn the rewards of several points; if one is refused, none is learnt.
+
+        Parameters
+        ----------
+        points : sequence or (m, dim) array
+            Points of the space, or arms.
+        rewards : (m,) array
+            The reward of each, within `reward_range`.
+        """
         points, values = as_batch(points), as_finite(rewards, "rewards")
         if values.shape != (len(points),):
             raise InputError(f"`rewards` must be one for each of {len(points)} points, but has shape {values.shape}.")
@@ -278,6 +303,11 @@ class Agent(ABC):
 
         A file holds no function. It records only whether there is a `feasible`; if so, pass that to
         `load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced.
         """
         _, (kind, settings, state, stream, arrays) = self.__reduce__()
         rule = settings.pop("feasible", None)
@@ -358,7 +388,13 @@ class Agent(ABC):
         return math.inf if self._horizon is not None else self._goal - self._rounds
 
     def count_rounds(self, rounds: int) -> None:
-        """Count rounds, each with one reward; an epoch may end."""
+        """Count rounds, each with one reward; an epoch may end.
+
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds that were played.
+        """
         self._rounds += rounds
         if self._rounds >= self._goal:
             self._end_epoch()

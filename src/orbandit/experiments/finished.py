@@ -151,7 +151,13 @@ class FinishedRun:
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> Self:
-        """Undo `row`; what cannot be one of ours raises a ValueError or a TypeError."""
+        """Undo `row`; what cannot be one of ours raises a ValueError or a TypeError.
+
+        Parameters
+        ----------
+        row : tuple
+            The values of FIELDS, as `row` returns them.
+        """
         if not is_whole(row):
             raise ValueError("its values do not match its checksum")
         *values, _ = row

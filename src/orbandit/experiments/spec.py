@@ -166,7 +166,13 @@ class Experiment:
         ]
 
     def build_problem(self, name: str) -> Problem:
-        """Return the problem of a name, which is built once in a process."""
+        """Return the problem of a name, which is built once in a process.
+
+        Parameters
+        ----------
+        name : str
+            The name of one of `problems`.
+        """
         for problem in self.problems:
             if problem.name == name:
                 return problem_of(as_text(problem.table), self.folder, problem.sources)

@@ -127,7 +127,17 @@ class Store:
 
     @classmethod
     def create(cls, path: PathLike, spec: dict[str, Any], outline: Outline | None = None) -> Self:
-        """Make a new file for the experiment `spec`, a dictionary as `run_key` takes it, and open it for writing."""
+        """Make a new file for an experiment, and open it for writing.
+
+        Parameters
+        ----------
+        path : path
+            The file, which must not exist.
+        spec : dict
+            The description of the experiment, as plain JSON values.
+        outline : Outline, optional
+            Names of problems and agents, and the number of runs.
+        """
         target, texts = Path(path), (canonical(spec, "spec"), "" if outline is None else outline.as_text())
         check_new(target)
         step = _written(target, "open it, or choose another path")
@@ -146,6 +156,13 @@ class Store:
         The whole file is read once to check it. With `write=False` nothing is changed, and another
         process may keep adding runs. Otherwise rows that do not match their checksum are removed,
         with a warning for each.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        write : bool
+            Whether to open it for writing.
         """
         target = Path(path)
         if not target.is_file():
@@ -187,13 +204,24 @@ class Store:
         return {row[0] for _, row in self._rows("id") if row is not None}
 
     def add(self, run: FinishedRun) -> bool:
-        """Commit a finished run; return False, and change nothing, if its key exists already."""
+        """Commit a finished run; return False, and change nothing, if its key exists already.
+
+        Parameters
+        ----------
+        run : FinishedRun
+            The run.
+        """
         return self.add_many([run]) == 1
 
     def add_many(self, runs: Iterable[FinishedRun]) -> int:
         """Commit finished runs in one transaction, all or none; return how many were new.
 
         A file that 0.1.0 began keeps no simple regret.
+
+        Parameters
+        ----------
+        runs : iterable of FinishedRun
+            The runs.
         """
         given = list(runs)
         for run in given:

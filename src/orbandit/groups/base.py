@@ -163,6 +163,11 @@ class Group(Recipe, ABC):
     def centered(self, point: npt.ArrayLike) -> Self:
         """Return the same action about another fixed point.
 
+        Parameters
+        ----------
+        point : (dim,) array
+            The new fixed point.
+
         Examples
         --------
         >>> import orbandit as ob
@@ -176,6 +181,11 @@ class Group(Recipe, ABC):
 
     def elements(self, limit: int = MAX_ELEMENTS) -> Array:
         """Return all elements as orthogonal matrices, (order, dim, dim).
+
+        Parameters
+        ----------
+        limit : int
+            Most elements to list, at least 1.
 
         Raises
         ------
@@ -245,6 +255,13 @@ class Group(Recipe, ABC):
         Images within 1e-9, times the size of the point if that is above 1, are one. A large group may have a
         small orbit: only the orbit must stay within `limit`.
 
+        Parameters
+        ----------
+        point : (dim,) array
+            The point.
+        limit : int
+            Most images to list, at least 1.
+
         Examples
         --------
         >>> import orbandit as ob
@@ -259,7 +276,15 @@ class Group(Recipe, ABC):
         return self._orbit(offset, tolerance, limit) + self._center
 
     def stabilizer(self, point: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> Array:
-        """Return the stabiliser of a point, (k, dim, dim), to within 1e-9 max(1, its size)."""
+        """Return the stabiliser of a point, (k, dim, dim), to within 1e-9 max(1, its size).
+
+        Parameters
+        ----------
+        point : (dim,) array
+            The point.
+        limit : int
+            Most elements to list, at least 1.
+        """
         offset = as_point(point, self.dim) - self._center
         tolerance = SAME_POINT * max(1.0, float(np.abs(offset).max()))
         return self._stabilizer(offset, tolerance, as_count(limit, "limit"))
@@ -342,6 +367,13 @@ class Group(Recipe, ABC):
         """Return for each point the element whose image of it is nearest to a target, (m, dim, dim).
 
         For a finite group it is, almost everywhere, the derivative of `align`, which gradients of kernels need.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            The points.
+        target : (dim,) array
+            The target.
         """
         batch, single = as_points(points, self.dim)
         offsets, goal = batch - self._center, as_point(target, self.dim, "target") - self._center
@@ -353,6 +385,11 @@ class Group(Recipe, ABC):
         """Return for each point an element that carries it to its fold, (m, dim, dim).
 
         Away from the walls of the domain it is the derivative of `fold`, which gradients of kernels need.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            The points.
 
         Examples
         --------
@@ -366,7 +403,15 @@ class Group(Recipe, ABC):
         return elements[0] if single else elements
 
     def random(self, size: int, rng: RandomLike) -> Array:
-        """Draw `size` independent elements, uniform on the group: (size, dim, dim) matrices of at most 2^29 numbers."""
+        """Draw independent elements, uniform on the group: (size, dim, dim), at most 2^29 numbers.
+
+        Parameters
+        ----------
+        size : int
+            Number of elements, at least 0.
+        rng : int, SeedSequence or Generator
+            Source of randomness; a generator is advanced.
+        """
         size = as_count(size, "size", minimum=0)
         check_room("the elements", size, self.dim, self.dim)
         return self._random(size, as_generator(rng))
@@ -403,6 +448,11 @@ class Group(Recipe, ABC):
 
     def preserves(self, space: Space) -> bool:
         """Return whether every element maps the space onto itself (to within 1e-9 of its size).
+
+        Parameters
+        ----------
+        space : Space
+            The space, of the same dimension as the group.
 
         Examples
         --------

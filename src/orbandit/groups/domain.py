@@ -51,7 +51,15 @@ class Domain:
         return self._center
 
     def contains(self, points: npt.ArrayLike, tol: float = 1e-9) -> npt.NDArray[np.bool_] | np.bool_:
-        """Return which points lie in the domain or within `tol` of each face."""
+        """Return which points lie in the domain or within `tol` of each face.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            The points.
+        tol : float
+            How far outside of each face a point may be, at least 0.
+        """
         batch, single = as_points(points, len(self._center))
         heights: Array = (batch - self._center) @ self._normals.T
         inside: npt.NDArray[np.bool_] = np.all(heights >= -as_tolerance(tol), axis=1)
@@ -61,6 +69,11 @@ class Domain:
         """Return which boxes [low, high] lie outside one face, and so hold no representative.
 
         True is a proof; False is not: a box may miss the domain without any single face showing it.
+
+        Parameters
+        ----------
+        low, high : (m, dim) or (dim,) arrays
+            The lowest and the highest corners of the boxes.
         """
         lows, single = as_points(low, len(self._center), "low")
         highs, _ = as_points(high, len(self._center), "high")

@@ -103,7 +103,13 @@ class OrbitGraph:
         return self._indices
 
     def neighbors(self, vertex: int) -> Indices:
-        """Return the sorted neighbours of a vertex, itself included."""
+        """Return the sorted neighbours of a vertex, itself included.
+
+        Parameters
+        ----------
+        vertex : int
+            Index of a point of the mesh.
+        """
         if not 0 <= as_count(vertex, "vertex", minimum=0) < len(self):
             raise InputError(f"`vertex` must be below {len(self)}, but got {vertex}.")
         return self._indices[self._indptr[vertex] : self._indptr[vertex + 1]]

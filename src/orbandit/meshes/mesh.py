@@ -106,6 +106,13 @@ class Mesh:
         Random points of the space and its extreme points in random directions are tried, and the
         worst ones moved as long as that increases their distance. The result is a lower bound,
         close to the true radius.
+
+        Parameters
+        ----------
+        samples : int
+            Number of random points, at least 1.
+        rng : int, SeedSequence or Generator
+            Source of randomness; a generator is advanced.
         """
         if self._space is None:
             raise InputError("the covering radius needs a space; pass `space` to Mesh.")
@@ -145,11 +152,22 @@ class Mesh:
         return least / 2
 
     def distances(self, points: npt.ArrayLike) -> Array:
-        """Return the distance of each point of a batch (m, dim) to the mesh."""
+        """Return the distance of each point of a batch (m, dim) to the mesh.
+
+        Parameters
+        ----------
+        points : (m, dim) array
+            The points.
+        """
         return self._nearest(np.atleast_2d(as_finite(points, "points")))[0]
 
     def nearest(self, points: npt.ArrayLike) -> npt.NDArray[np.intp] | np.intp:
         """Return the index of the mesh point nearest to each point (to its orbit, with a group).
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            The points.
 
         Examples
         --------

@@ -92,13 +92,25 @@ class CoveringTree:
         return len(self._cuts)
 
     def diameter(self, depth: int) -> float:
-        """Return the diameter of the cells at a depth."""
+        """Return the diameter of the cells at a depth.
+
+        Parameters
+        ----------
+        depth : int
+            The depth, from 0 for the root to that of the leaves.
+        """
         if as_count(depth, "depth", minimum=0) > self.depth:
             raise InputError(f"`depth <= {self.depth}` must hold, but got depth={depth}.")
         return float(np.linalg.norm(_sides(self._high - self._low, self._cuts[:depth])))
 
     def locate(self, points: npt.ArrayLike) -> npt.NDArray[np.intp] | np.intp:
-        """Return the leaf whose cell contains each point, in O(depth) steps."""
+        """Return the leaf whose cell contains each point, in O(depth) steps.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            Points of the space.
+        """
         batch, single = as_points(points, self._space.dim)
         self._check_inside(batch)
         leaves = np.searchsorted(self._codes, self._descend(self._space.project(batch), self.depth))
@@ -141,6 +153,11 @@ class CoveringTree:
         """Return how much farther than `radius` the approximate search may reach.
 
         That is at most `radius`, or what the leaves' diameter exceeds it by if they are coarser.
+
+        Parameters
+        ----------
+        radius : float
+            The radius of the search, positive.
         """
         size = as_positive(radius, "radius")
         return max(0.0, self.diameter(self._search_depth(size)) - size)

@@ -144,7 +144,13 @@ class Problem(ABC):
         return 0.0
 
     def mean(self, points: npt.ArrayLike) -> Array:
-        """Return the mean reward of each point."""
+        """Return the mean reward of each point.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            Points of the space.
+        """
         batch, single = as_points(points, self._space.dim)
         answer = self._mean(batch)
         refuse_masked(answer, "mean")
@@ -165,7 +171,15 @@ class Problem(ABC):
         return means[0] if single else means
 
     def sample(self, points: npt.ArrayLike, rng: RandomLike) -> Array:
-        """Draw one reward for each point."""
+        """Draw one reward for each point.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            Points of the space.
+        rng : int, SeedSequence or Generator
+            Source of randomness; a generator is advanced.
+        """
         batch, single = as_points(points, self._space.dim)
         generator = as_generator(rng)
         if self._noise is None:

@@ -131,7 +131,13 @@ class LowerBoundFamily:
         return tuple(self.instance(i) for i in range(len(self)))
 
     def instance(self, index: int) -> HardInstance:
-        """Return the problem whose best points are the orbit of W's point of this index."""
+        """Return the problem whose best points are the orbit of W's point of this index.
+
+        Parameters
+        ----------
+        index : int
+            Index of a point of W, below the number of instances.
+        """
         i = as_count(index, "index", minimum=0)
         if i >= len(self):
             raise InputError(

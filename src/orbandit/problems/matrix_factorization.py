@@ -113,7 +113,13 @@ class MatrixFactorization(Problem):
         return self._hidden
 
     def predict(self, points: npt.ArrayLike) -> Array:
-        """Return the prediction P of each point, (m, I, J)."""
+        """Return the prediction P of each point, (m, I, J).
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            Arms, as points of the space.
+        """
         batch, single = as_points(points, self.space.dim)
         predictions = self._factors.predict(batch)
         return predictions[0] if single else predictions
@@ -240,7 +246,13 @@ class RatingFactorization(Problem):
         return max(super().tolerance, min(FOUND, self.gap))
 
     def predict(self, points: npt.ArrayLike) -> Array:
-        """Return the prediction P of each point, (m, I, J)."""
+        """Return the prediction P of each point, (m, I, J).
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            Arms, as points of the space.
+        """
         batch, single = as_points(points, self.space.dim)
         predictions = self._factors.predict(batch)
         return predictions[0] if single else predictions

@@ -35,12 +35,25 @@ class Noise(ABC):
 
     @abstractmethod
     def sample(self, means: Array, rng: np.random.Generator) -> Array:
-        """Draw one reward for each mean."""
+        """Draw one reward for each mean.
+
+        Parameters
+        ----------
+        means : array
+            The mean rewards, within the range.
+        rng : Generator
+            Source of randomness.
+        """
 
     def divergence(self, means: Array, others: Array) -> Array:
         """Return the Kullback-Leibler divergence of a reward with each mean from one with the other mean.
 
         Refused by kinds of noise that do not implement it.
+
+        Parameters
+        ----------
+        means, others : arrays
+            The mean rewards p and q of KL(p, q), within the range.
         """
         raise InputError(
             f"the divergence between rewards of {shown(self)} is not known; use Bernoulli() or ClippedGaussian(...)."

@@ -145,26 +145,52 @@ class Space(Recipe, ABC):
         return inside[0] if single else inside
 
     def sample(self, size: int, rng: RandomLike) -> Array:
-        """Draw `size` independent points, uniform on the set, as a (size, dim) array of at most 2^29 numbers."""
+        """Draw independent points, uniform on the set: a (size, dim) array of at most 2^29 numbers.
+
+        Parameters
+        ----------
+        size : int
+            Number of points, at least 0.
+        rng : int, SeedSequence or Generator
+            Source of randomness; a generator is advanced.
+        """
         size = as_count(size, "size", minimum=0)
         check_room("the sample", size, self.dim)
         return self._sample(size, as_generator(rng))
 
     def project(self, points: npt.ArrayLike) -> Array:
-        """Return the nearest point of the set to each point."""
+        """Return the nearest point of the set to each point.
+
+        Parameters
+        ----------
+        points : (m, dim) or (dim,) array
+            The points.
+        """
         batch, single = as_points(points, self.dim)
         nearest = self._project(batch)
         return nearest[0] if single else nearest
 
     def support(self, directions: npt.ArrayLike) -> Array:
-        """Return the support function: the largest <u, x> over x in the set, for each direction u."""
+        """Return the support function: the largest <u, x> over x in the set, for each direction u.
+
+        Parameters
+        ----------
+        directions : (m, dim) or (dim,) array
+            The directions u.
+        """
         batch, single = as_points(directions, self.dim, "directions")
         heights = self._support(batch)
         return heights[0] if single else heights
 
     @abstractmethod
     def farthest_distance(self, point: Array) -> float:
-        """Return the largest distance of a point of the set from a (dim,) point."""
+        """Return the largest distance of a point of the set from a (dim,) point.
+
+        Parameters
+        ----------
+        point : (dim,) array
+            Any point.
+        """
 
     @abstractmethod
     def halfspaces(self) -> tuple[Array, Array]:

@@ -61,13 +61,22 @@ class VROOM(Agent):
 
     Parameters
     ----------
-    space, group, reward_range, seed
-        As for `HOO`.
+    space : Space
+        Where the arms live: a space of at most 1,000 dimensions.
+    group : Group, optional
+        The symmetry: a group under which the mean reward is invariant. By default there is none. It
+        acts on at most 200 coordinates, and has at most about 100,000 elements if they are listed.
     horizon : int, optional
-        Number of rounds n planned for. Without it, epochs double, and the tree becomes deeper.
-    lipschitz : float
-        It is checked and changes no play, since the algorithm works for any smoothness; agents are
-        made alike.
+        Number of rounds n planned for, at least 1. Without it, epochs double, and the tree becomes
+        deeper.
+    lipschitz : float, default 1
+        The Lipschitz constant of the mean reward: a positive number. It changes no play, since the
+        algorithm adapts to any smoothness; it is a parameter because all agents are called alike.
+    reward_range : (low, high), default (0, 1)
+        The least and the largest reward, with low < high.
+    seed : int, SeedSequence or Generator, optional
+        Source of randomness; by default a fresh one. Cells, their points, and first ranks are drawn
+        from it.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import traceback
 
 import numpy as np
 
-from orbandit.experiments.finished import FinishedRun, run_key
+from orbandit.experiments.finished import FinishedRun, Limit, run_key
 from orbandit.experiments.running import Resumed
 from orbandit.experiments.store import Store
 
@@ -36,6 +36,8 @@ def make_run(seed, /, **changes):
     }
     if seed % 4 != 1 and "checkpoints" not in changes:  # as if others were of an older version
         fields["simple_regret"] = rng.random(len(checkpoints))
+    if seed % 4 == 2:
+        fields["limit"] = Limit(40, 1 / 3, 20.1 + seed, None if seed % 8 == 2 else 0.1)
     return FinishedRun(**(fields | changes))
 
 

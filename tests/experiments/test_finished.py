@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from orbandit.errors import InputError, InputTypeError, OrbanditError
-from orbandit.experiments.finished import FIELDS, FinishedRun, run_key, seal
+from orbandit.experiments.finished import FIELDS, FinishedRun, Limit, run_key, seal
 from store_cases import make_run
 
 
@@ -22,6 +22,10 @@ def test_runs_are_equal_only_to_the_last_bit():
     simple = np.linspace(1, 0, len(run.checkpoints))
     assert run != make_run(5, simple_regret=simple) == make_run(5, simple_regret=simple)
     assert make_run(5, simple_regret=simple) != make_run(5, simple_regret=simple[::-1])
+    limit = Limit(3, 0.1, 1 / 3)
+    assert run != make_run(5, limit=limit) == make_run(5, limit=limit)
+    assert make_run(5, limit=limit) != make_run(5, limit=limit._replace(without_group=1 / 3))
+    assert pickle.loads(pickle.dumps(make_run(5, limit=limit))).limit == limit
     played = make_run(5, plays=[[1.0, 2.0], [3.0, 4.0]])
     assert played == make_run(5, plays=np.array([[1, 2], [3, 4]]))
     for other in ([[1.0, 2.0], [4.0, 3.0]], [[1.0, 2.0, 3.0, 4.0]], [[1.0], [2.0], [3.0], [4.0]], np.empty((0, 2))):
@@ -58,6 +62,11 @@ def test_runs_are_equal_only_to_the_last_bit():
         ({"checkpoints": [1], "regret": [np.nan]}, "`regret` must be finite"),
         ({"simple_regret": [1.0]}, "`simple_regret` must have one value for each"),
         ({"checkpoints": [1], "regret": [1.0], "simple_regret": [np.inf]}, "`simple_regret` must be finite"),
+        ({"limit": (3, 0.1, 1.0, None)}, "`limit` must be a Limit"),
+        ({"limit": Limit(0, 0.1, 1.0)}, "`arms >= 1`"),
+        ({"limit": Limit(3, -0.1, 1.0)}, "`loss >= 0`"),
+        ({"limit": Limit(3, 0.1, np.inf)}, "`constant` must be finite"),
+        ({"limit": Limit(3, 0.1, 1.0, np.nan)}, "`without_group` must be finite"),
         ({"seconds": -1.0}, "`seconds >= 0`"),
         ({"seconds": np.inf}, "`seconds` must be finite"),
         ({"plays": [[0.0, np.nan]]}, "`plays` must be finite"),

@@ -22,6 +22,9 @@ SAVED = Path(__file__).parent / "saved" / "begun-0.1.0.db"
 WITHOUT_SIMPLE = SAVED.with_name("begun-format-3.db")
 """Begun before simple regret was recorded: 10 of 12 runs, in format 3."""
 
+WITHOUT_LIMITS = SAVED.with_name("begun-format-4.db")
+"""Begun before limits were recorded: 10 of 12 runs, of UniformMesh and OrbitTree, in format 4."""
+
 FILE = """
 horizons = [20, 40]
 seeds = [3, 5]
@@ -167,22 +170,24 @@ def test_a_store_of_0_1_0_is_gone_on_with(begun, tmp_path, monkeypatch):
     assert summarise(begun).n_runs == 48
 
 
-@pytest.mark.parametrize("saved", [SAVED, WITHOUT_SIMPLE], ids=["format 2", "format 3"])
+@pytest.mark.parametrize("saved", [SAVED, WITHOUT_SIMPLE, WITHOUT_LIMITS], ids=["format 2", "format 3", "format 4"])
 def test_older_formats_are_read_as_they_are_and_gone_on_with(saved, tmp_path):
-    path, keeps = shutil.copy(saved, tmp_path / "old.db"), saved == WITHOUT_SIMPLE
-    more = make_run(0)
-    kept = more if keeps else replace(more, simple_regret=None)  # which 0.1.0 can read
+    path, keeps = shutil.copy(saved, tmp_path / "old.db"), saved != SAVED
+    more = make_run(2)
+    kept = more if keeps else replace(more, simple_regret=None, limit=None)  # which 0.1.0 can read
     with Store.open(path, write=False) as old:
         runs, outline, digest = list(old.runs()), old.outline, old.digest()
         assert path.read_bytes() == saved.read_bytes()
-        assert {one.simple_regret for one in runs} == {None}
+        assert {one.limit for one in runs} == {None}
+        assert {one.simple_regret is None for one in runs} == {saved != WITHOUT_LIMITS}
         with Store.open(path), Store.open(path) as new:
             assert new.add(more)
             assert kept in old.runs()  # by one that was opened before
     with Store.open(path, write=False) as new:
         assert (new.spec, new.outline) == (old.spec, outline)
         assert [one for one in new.runs() if one != kept] == runs
-        assert (next(one for one in new.runs() if one == kept).simple_regret is not None) == keeps
+        again = next(one for one in new.runs() if one == kept)
+        assert (again.simple_regret is not None) == (again.limit is not None) == keeps
     raw(path, f"DELETE FROM runs WHERE key = '{more.key}'")
     with Store.open(path, write=False) as new:
         assert new.digest() == digest
@@ -203,6 +208,23 @@ def test_runs_with_and_without_simple_regret_are_of_one_experiment(tmp_path, mon
         np.testing.assert_array_equal(one.regret, again.regret[0])
         if one.simple_regret is not None:
             np.testing.assert_array_equal(one.simple_regret, again.simple_regret[0])
+
+
+def test_runs_with_and_without_limits_are_of_one_experiment(tmp_path, monkeypatch):
+    path = shutil.copy(WITHOUT_LIMITS, tmp_path / "old.db")
+    assert {one.limit for h in summarise(path).problems[0].horizons for one in h.agents} == {None}
+    with Store.open(path, write=False) as kept:
+        old, experiment = list(kept.runs()), spec.restore(kept.spec, tmp_path)
+    monkeypatch.setattr(spec, "version", lambda name: old[0].parameters["version"])
+    assert run(experiment, path, jobs=1) == 2
+    with Store.open(path, write=False) as kept:
+        runs = list(kept.runs())
+    (new,) = (one for one in runs if one.limit is not None)
+    assert (new.agent, new.horizon, new.seed) == ("UniformMesh", 40, 2)
+    assert [one for one in runs if one.horizon == 20 or one.seed < 2] == old
+    limits = {(h.horizon, one.label): one.limit for h in summarise(path).problems[0].horizons for one in h.agents}
+    tree = {(horizon, "OrbitTree"): None for horizon in (20, 40)}
+    assert limits == {(20, "UniformMesh"): None, (40, "UniformMesh"): new.limit, **tree}
 
 
 def test_a_resume_checks_the_store_once(experiment, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ import pytest
 
 from orbandit.errors import InputError, InputTypeError, MissingExtraError, OrbanditWarning, StoreError
 from orbandit.experiments import store as store_module
-from orbandit.experiments.finished import FIELDS, seal
+from orbandit.experiments.finished import FIELDS, Limit, seal
 from orbandit.experiments.store import COLUMNS, Store, export, load
 from store_cases import SPEC, make_run, raw
 
@@ -99,6 +99,9 @@ def test_order_and_digest_do_not_depend_on_the_order_of_adding(tmp_path):
         assert store.digest() not in digests
         store.add(make_run(29, seconds=0.0))
         assert store.digest() in digests  # time does not count
+    with Store.create(tmp_path / "limits", {}) as store:
+        store.add_many([*runs[:-1], make_run(29, limit=Limit(3, 0.0, 1.0))])
+        assert store.digest() in digests  # nor do limits
     with Store.create(tmp_path / "d", {}) as store:
         store.add_many(runs[:-1])
         store.add(make_run(29, regret=np.nextafter(runs[-1].regret, 0)))
@@ -128,7 +131,7 @@ def foreign_files(folder):
     yield "noise inside", data[:9000] + noise + data[14000:], "restore it"
     newer = folder / "newer.db"
     newer.write_bytes(data)
-    raw(newer, "PRAGMA user_version = 5", "ALTER TABLE runs ADD COLUMN more")
+    raw(newer, "PRAGMA user_version = 6", "ALTER TABLE runs ADD COLUMN more")
     yield "newer", newer.read_bytes(), "upgrade orbandit"
     older = folder / "older.db"
     older.write_bytes(data)
@@ -219,6 +222,8 @@ def test_a_store_without_hard_links(path, monkeypatch):
         "simple_regret = NULL",
         "simple_regret = x''",
         "simple_regret = regret",
+        "asymptotic = NULL",
+        "asymptotic = '{}'",
         "parameters = '{}'",
         "parameters = 'no json'",
         "seal = x''",
@@ -407,7 +412,7 @@ def test_a_write_cut_off_outside_wal_mode_is_taken_back(filled, write):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ("PRAGMA user_version = 5", "upgrade orbandit"),
+        ("PRAGMA user_version = 6", "upgrade orbandit"),
         ("PRAGMA user_version = 1", "older orbandit"),
         ("DROP TABLE experiment", "restore it"),
         ("DELETE FROM experiment", "restore it"),

@@ -85,6 +85,11 @@ class MeshArms(Generic[L]):
         """An object that is replaced whenever arms are renumbered."""
         return self.table
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the mesh stays the same, whatever the number of rounds."""
+        return not self._refines
+
     def begin(self, n: int, rng: np.random.Generator) -> None:
         """Start on the mesh for n rounds."""
         mesh = self._mesh_for(n)

@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Self, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,52 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_count, as_finite, as_tolerance, frozen, shown
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 
-FIELDS = "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, simple_regret, seal"
+FIELDS = (
+    "key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, "
+    "simple_regret, asymptotic, seal"
+)
 """The names of the values in a row of a table of runs."""
+
+
+class Limit(NamedTuple):
+    """The least regret of an agent on the mesh that it plays, asymptotically in the number of rounds.
+
+    Regret against the optimum is at least loss n + constant log n (1 + o(1)).
+
+    Attributes
+    ----------
+    arms : int
+        Points of the mesh.
+    loss : float
+        The optimum less the best mean on the mesh.
+    constant : float
+        c of `theory.instance_limit` on the mesh, in the orbit metric if the agent is told a group.
+    without_group : float or None
+        The same on all images of the mesh without the group; None if there is no group, or if there
+        are too many images. Over `constant`, it is what the group is worth on this instance.
+
+    Examples
+    --------
+    >>> [round(float(value), 1) for value in Limit(40, 0.01, 20.0).regret([10, 1000])]
+    [46.2, 148.2]
+    """
+
+    arms: int
+    loss: float
+    constant: float
+    without_group: float | None = None
+
+    @property
+    def worth(self) -> float | None:
+        """What the group is worth on this instance: c without it over c; None if it is not known."""
+        if self.without_group is None or not self.constant:
+            return None
+        return self.without_group / self.constant
+
+    def regret(self, rounds: npt.ArrayLike) -> Array:
+        """Return loss n + constant log n for numbers of rounds n."""
+        n = np.asarray(rounds, dtype=np.float64)
+        return self.loss * n + self.constant * np.log(n)
 
 
 def run_key(parameters: dict[str, Any]) -> str:
@@ -65,6 +109,9 @@ class FinishedRun:
     simple_regret : (k,) array, optional
         The simple regret at the checkpoints, finite; None if it was not recorded, by an older
         version or for an agent without `recommend`.
+    limit : Limit, optional
+        The asymptotic limit of the mesh; None if the agent plays no fixed mesh, or for runs of an older
+        version.
 
     Examples
     --------
@@ -89,6 +136,7 @@ class FinishedRun:
     seconds: float
     plays: Array = field(default_factory=lambda: np.empty((0, 0)))
     simple_regret: Array | None = None
+    limit: Limit | None = None
 
     def __post_init__(self) -> None:
         """Check all values and keep copies of them."""
@@ -105,6 +153,8 @@ class FinishedRun:
             "seconds": as_tolerance(self.seconds, "seconds") + 0.0,  # SQLite keeps no -0.0
             "plays": frozen(as_finite(self.plays, "plays")),
         }
+        if self.limit is not None:
+            clean["limit"] = _checked_limit(self.limit)
         if self.simple_regret is not None:
             clean["simple_regret"] = frozen(as_finite(self.simple_regret, "simple_regret"))
         rounds = np.array(self.checkpoints)
@@ -146,7 +196,8 @@ class FinishedRun:
         curve = (self.checkpoints.astype("<i8").tobytes(), self.regret.astype("<f8").tobytes())
         plays = (self.plays.shape[1], self.plays.astype("<f8").tobytes())
         simple = None if self.simple_regret is None else self.simple_regret.astype("<f8").tobytes()
-        row = (*plain, canonical(self.parameters, "parameters"), *curve, *plays, simple)
+        limit = None if self.limit is None else canonical(self.limit._asdict(), "limit")
+        row = (*plain, canonical(self.parameters, "parameters"), *curve, *plays, simple, limit)
         return (*row, seal(row))
 
     @classmethod
@@ -161,11 +212,13 @@ class FinishedRun:
         if not is_whole(row):
             raise ValueError("its values do not match its checksum")
         *values, _ = row
-        key, problem, agent, horizon, seed, seconds, parameters, checkpoints, regret, dim, plays, simple = values
+        key, problem, agent, horizon, seed, seconds, parameters, *curve, simple, limit = values
+        checkpoints, regret, dim, plays = curve
         rounds, numbers = np.frombuffer(checkpoints, "<i8"), np.frombuffer(regret, "<f8")
         coordinates = np.frombuffer(plays, "<f8")
         points = coordinates.reshape(len(coordinates) // max(as_count(dim, "dim", minimum=0), 1), dim)
-        rest = (seconds, points, None if simple is None else np.frombuffer(simple, "<f8"))
+        found = None if limit is None else Limit(**json.loads(limit))
+        rest = (seconds, points, None if simple is None else np.frombuffer(simple, "<f8"), found)
         return cls(key, problem, agent, horizon, seed, json.loads(parameters), rounds, numbers, *rest)
 
 
@@ -200,6 +253,15 @@ def _check_json(value: Any, name: str) -> None:
             f"`{name}` must be a value that JSON knows, but got {shown(value)} of type {type(value).__name__}; "
             "convert it, an array with .tolist(), say."
         )
+
+
+def _checked_limit(limit: Limit) -> Limit:
+    if not isinstance(limit, Limit):
+        raise InputTypeError(f"`limit` must be a Limit, but got {shown(limit)}.")
+    numbers = (as_tolerance(limit.loss, "loss"), as_tolerance(limit.constant, "constant"))
+    without = limit.without_group
+    rest = None if without is None else as_tolerance(without, "without_group")
+    return Limit(as_count(limit.arms, "arms"), *numbers, rest)
 
 
 def _name(value: Any, name: str) -> str:

@@ -21,6 +21,7 @@ from orbandit.errors import InputError, OrbanditWarning, RunError, StoreError
 from orbandit.experiments import engines
 from orbandit.experiments.chunks import DASK_SECONDS, LOCAL_SECONDS, Chunks
 from orbandit.experiments.finished import FinishedRun, run_key
+from orbandit.experiments.limits import limit_of_task
 from orbandit.experiments.players import Outcome
 from orbandit.experiments.simulation import simulate
 from orbandit.experiments.store import Store, check_new
@@ -265,7 +266,8 @@ def play(task: Task) -> FinishedRun:
         regret, seconds = runs.regret[0], runs.seconds_per_round * task.horizon
         what = (run_key(task.parameters), task.problem, task.agent, task.horizon, task.seed, task.parameters)
         simple = None if runs.simple_regret is None else runs.simple_regret[0]
-        return FinishedRun(*what, runs.checkpoints, regret, seconds, runs.plays[0], simple)
+        limit = limit_of_task(task, arguments["problem"], runs.mesh)
+        return FinishedRun(*what, runs.checkpoints, regret, seconds, runs.plays[0], simple, limit)
     raise failure  # by itself: what caused it may not survive the way from one process to another
 
 

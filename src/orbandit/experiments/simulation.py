@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_point, as_seed, shown
-from orbandit.agents import Agent
+from orbandit.agents import CKLUCB, Agent, SideObservationElimination, UniformMesh, UniformMeshN
 from orbandit.agents.maker import Maker, check_call, check_takes, learns_slopes
 from orbandit.errors import InputError, InputTypeError, OrbanditError
 from orbandit.experiments.compiled import Shared, Simulable, Simulation
+from orbandit.meshes import Mesh
 from orbandit.problems import Bernoulli, Problem
 
 CHUNK = 65_536
@@ -33,6 +34,9 @@ CHUNK = 65_536
 
 MAX_SEEDS = 1_000_000
 """Most runs of one call."""
+
+MESH_AGENTS = (CKLUCB, SideObservationElimination, UniformMesh, UniformMeshN)
+"""Agents whose arms are all points of a mesh; `Zooming` makes points of a mesh its arms as it goes."""
 
 PER_DECADE = 20
 """Default number of checkpoints in each factor of ten."""
@@ -61,6 +65,9 @@ class Runs:
     simple_regret : (seeds, checkpoints) array or None
         The optimum minus the mean of the point that `recommend` returned; None if the agent has no
         `recommend`.
+    mesh : Mesh or None
+        The arms of an agent of `ob.agents` that plays one mesh from the first round to the last;
+        `theory.instance_limit(problem, runs.mesh)` is for it. None of all others.
 
     Examples
     --------
@@ -77,6 +84,7 @@ class Runs:
     name: str
     plays: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
     simple_regret: Array | None = None
+    mesh: Mesh | None = None
 
     def __repr__(self) -> str:
         final = self.regret[:, -1]
@@ -178,10 +186,11 @@ def simulate(
     else:
         with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
             results = list(pool.map(run, entropies))
-    regrets, simple, points, seconds, names = zip(*results, strict=True)
+    regrets, simple, points, seconds, names, meshes = zip(*results, strict=True)
     simple_regret = None if any(one is None for one in simple) else np.array(simple)
     per_round = float(np.mean(seconds)) / rounds
-    return Runs(np.array(regrets), read, per_round, names[0], np.array(points), simple_regret)
+    kept_points = np.array(points)
+    return Runs(np.array(regrets), read, per_round, names[0], kept_points, simple_regret, meshes[0])
 
 
 def _reading_rounds(given: int | Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
@@ -248,13 +257,14 @@ def _needs_slope(kind: Callable[..., Any]) -> bool:
 
 
 class _Run(NamedTuple):
-    """Regret and simple regret at the checkpoints, points kept, seconds of rounds, and agent."""
+    """Both regrets at the checkpoints, points kept, seconds of rounds, the agent, and its mesh."""
 
     regret: Array
     simple_regret: Array | None
     points: Array
     seconds: float
     name: str
+    mesh: Mesh | None
 
 
 def _run(
@@ -296,7 +306,15 @@ def _run(
         done, total, place = stop, float(sums[-1]), last
     simple = optimum - np.asarray(problem.mean(np.array(best))) if hasattr(player, "recommend") else None
     regret = optimum * checkpoints - earned
-    return _Run(regret, simple, _as_rows(points, problem), seconds, type(player).__name__)
+    name = type(player).__name__
+    return _Run(regret, simple, _as_rows(points, problem), seconds, name, _fixed_mesh(player))
+
+
+def _fixed_mesh(player: Any) -> Mesh | None:
+    """Return the arms of an agent that plays one mesh from the first round to the last, and all of it."""
+    if isinstance(player, MESH_AGENTS) and player.arms.is_fixed:
+        return player.arms.numbered
+    return None
 
 
 def _recommended(player: Any, problem: Problem, after: int) -> Any:

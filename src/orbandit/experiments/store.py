@@ -41,9 +41,10 @@ __all__ = ["FinishedRun", "Store", "export", "load", "run_key"]
 APPLICATION = 0x6F72_6264
 """The `application_id` of our files: "orbd"."""
 
-VERSION = 4
-"""The format, in `user_version`. Older ones have no simple regret: 3, which is brought up to this one when it is
-written to, and 2, which has no outline either, and is gone on with as it is, so that 0.1.0 can read it."""
+VERSION = 5
+"""The format, in `user_version`. Older ones have no limits: 4; nor simple regret: 3; these two are
+brought up to this one when they are written to. 2 has no outline either, and is gone on with as it
+is, so that 0.1.0 can read it."""
 
 BUSY_SECONDS = 30.0
 """How long to wait for another process to finish its transaction, which takes milliseconds."""
@@ -65,13 +66,14 @@ RUNS = (
 
 EXPERIMENT = "CREATE TABLE experiment (spec TEXT NOT NULL, outline TEXT NOT NULL, seal BLOB NOT NULL)"
 
-SIMPLE_REGRET = "simple_regret BLOB"
-"""A column that came later, as SQLite adds it to the text of a table."""
+ADDED = {4: "simple_regret BLOB", 5: "asymptotic TEXT"}
+"""Columns that came with later formats, as SQLite adds them to the text of a table."""
 
 SCHEMAS = {
     2: {"experiment": "CREATE TABLE experiment (spec TEXT NOT NULL, seal BLOB NOT NULL)", "runs": RUNS},
     3: {"experiment": EXPERIMENT, "runs": RUNS},
-    4: {"experiment": EXPERIMENT, "runs": f"{RUNS[:-1]}, {SIMPLE_REGRET})"},
+    4: {"experiment": EXPERIMENT, "runs": f"{RUNS[:-1]}, {ADDED[4]})"},
+    5: {"experiment": EXPERIMENT, "runs": f"{RUNS[:-1]}, {ADDED[4]}, {ADDED[5]})"},
 }
 """The tables of each format."""
 
@@ -195,7 +197,7 @@ class Store:
             mode = _set_mode(self._connection, "WAL")
             # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
             self._connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
-            if _version(self._connection) == 3:
+            if 3 <= _version(self._connection) < VERSION:
                 self._upgrade()
             self._mend()
 
@@ -216,7 +218,7 @@ class Store:
     def add_many(self, runs: Iterable[FinishedRun]) -> int:
         """Commit finished runs in one transaction, all or none; return how many were new.
 
-        A file that 0.1.0 began keeps no simple regret.
+        A file that 0.1.0 began keeps neither simple regret nor limits.
 
         Parameters
         ----------
@@ -231,7 +233,7 @@ class Store:
             raise StoreError(f"{self.path} is open for reading; open it with write=True.")
         with self._transaction() as connection:
             if _version(connection) < VERSION:
-                given = [replace(run, simple_regret=None) for run in given]
+                given = [replace(run, simple_regret=None, limit=None) for run in given]
             return sum(_insert(connection, run.row()) for run in given)
 
     def runs(self) -> Iterator[FinishedRun]:
@@ -249,10 +251,14 @@ class Store:
             yield run
 
     def digest(self) -> str:
-        """Return a SHA-256 of all runs but the time they took: equal for stores that hold the same."""
+        """Return a SHA-256 of all runs: equal for stores that hold the same.
+
+        The time of a run does not count, nor its limit, which is of the problem, and whose last
+        bits are those of a linear program's solver.
+        """
         total = hashlib.sha256()
         for run in self.runs():
-            key, *_, checkpoints, regret, dim, plays, simple, _ = run.row()
+            key, *_, checkpoints, regret, dim, plays, simple, _, _ = run.row()
             total.update(seal((key, checkpoints, regret, dim, plays, simple)))
         return total.hexdigest()
 
@@ -278,7 +284,7 @@ class Store:
     def _rows(self, order: str) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
         """Yield the number of each row and its values; None for a damaged one, with one warning."""
         with self._use() as connection:  # by the table itself: its index may be damaged
-            fields = FIELDS if _version(connection) == VERSION else FIELDS.replace("simple_regret", "NULL")
+            fields = _fields(_version(connection))
             places = connection.execute(f"SELECT id FROM runs NOT INDEXED ORDER BY {order}").fetchall()
         for (place,) in places:
             with self._use() as connection:
@@ -298,11 +304,12 @@ class Store:
             yield place, row if whole else None
 
     def _upgrade(self) -> None:
-        """Bring a file of format 3 up to date, all or nothing; its runs stay as they are."""
+        """Bring a file of format 3 or 4 up to date, all or nothing; its runs stay as they are."""
         with self._transaction() as connection:
-            if _version(connection) == 3:  # another process may have done it since
-                connection.execute(f"ALTER TABLE runs ADD COLUMN {SIMPLE_REGRET}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
+            found = _version(connection)  # another process may have done it since
+            for column in (column for since, column in ADDED.items() if since > found):
+                connection.execute(f"ALTER TABLE runs ADD COLUMN {column}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _mend(self) -> None:
         """Remove damaged rows, and make the index anew if it does not fit the rows."""
@@ -556,6 +563,12 @@ def _found(connection: sqlite3.Connection, path: Path) -> _Found:
     spec, *outline, _ = rows[0]
     names = Outline.from_text(outline[0]) if any(outline) else None
     return _Found(connection, json.loads(spec), names, verdicts == ["ok"])
+
+
+def _fields(version: int) -> str:
+    """Return the names of the columns of a format, NULL for those that came later."""
+    later = {column.split()[0] for since, column in ADDED.items() if since > version}
+    return ", ".join("NULL" if name in later else name for name in FIELDS.split(", "))
 
 
 def _version(connection: sqlite3.Connection) -> int:

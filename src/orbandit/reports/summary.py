@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from orbandit._checks import Array
 from orbandit.errors import OrbanditError, StoreError
-from orbandit.experiments.finished import FinishedRun, run_key
+from orbandit.experiments.finished import FinishedRun, Limit, run_key
 from orbandit.experiments.outline import AgentName
 from orbandit.experiments.registry import build
 from orbandit.experiments.store import Store
@@ -81,6 +81,9 @@ class AgentResult:
         Some of the points played, if any were kept.
     simple : Curve or None
         The simple regret; None if some of the runs have none.
+    limit : Limit or None
+        The asymptotic limit on the mesh that it plays; None if it plays no fixed mesh, or no run has
+        one.
     """
 
     label: str
@@ -96,6 +99,7 @@ class AgentResult:
     seconds: float
     plays: Array
     simple: Curve | None
+    limit: Limit | None
 
     @property
     def cumulative(self) -> Curve:
@@ -418,6 +422,7 @@ def _agent_result(name: AgentName, runs: list[FinishedRun]) -> AgentResult:
         seconds=sum(run.seconds for run in runs) / sum(run.horizon for run in runs),
         plays=np.concatenate(plays) if plays else np.empty((0, 0)),
         simple=_simple_curve(np.array(simple)) if len(simple) == len(runs) else None,
+        limit=next((run.limit for run in runs if run.limit is not None), None),
     )
 
 

@@ -15,6 +15,8 @@ import orbandit as ob
 from orbandit.cli import main
 from orbandit.errors import InputError, MissingExtraError, OrbanditError
 from orbandit.experiments.finished import run_key
+from orbandit.experiments.running import run
+from orbandit.experiments.spec import read
 from orbandit.experiments.store import Store
 from orbandit.reports.page import page
 from orbandit.reports.reporting import report
@@ -112,6 +114,58 @@ def test_runs_without_simple_regret_are_told(results, tmp_path):
             assert (agent.simple is None) == (agent.label in told)
 
 
+LIMITED = """
+horizons = [50, 200]
+seeds = 2
+[[problem]]
+name = "disk"
+class = "Cone"
+space = { class = "Ball", dim = 2 }
+group = { class = "Dihedral", m = 5 }
+peak = [0.3, 0.5]
+"""
+
+
+def test_limits_are_those_of_the_meshes_played_and_of_no_other_agent(tmp_path):
+    file, path = tmp_path / "disk.toml", tmp_path / "disk.db"
+    classes = ("UniformMesh", "UniformMeshN", "HOO", "OrbitTree", "Zooming")
+    tables = [f'[[agent]]\nclass = "{name}"\ngroup = [true, false]\n' for name in classes]
+    file.write_text(LIMITED + "".join(tables))
+    run(read(file), path, jobs=1)
+    text = page(summarise(path))
+    body, charts = text.partition("<script>")[0], charts_of(text)
+    space, group = ob.spaces.Ball(2), ob.groups.Dihedral(5)
+    cone = ob.problems.Cone(space, group, peak=[0.3, 0.5])
+    lines = {trace["name"]: trace for trace in charts["problem-1-log"]["data"] if "limit" in trace["meta"]}
+    assert not any("limit" in trace["meta"] for trace in charts["problem-1-linear"]["data"])
+    expected = set()
+    for name in classes[:2]:
+        for told in (group, None):
+            agent = getattr(ob.agents, name)(space, told, horizon=200)
+            label = name if told else f"{name} without group"
+            limit = ob.theory.instance_limit(cone, ob.meshes.Mesh(agent.mesh.points, agent.delta, group=told))
+            below = 0.95 - cone.mean(agent.mesh.points).max()
+            row = re.search(rf"</span>{label}</th>\s*<td>{agent.n_arms}</td>(.*?)</tr>", body, re.DOTALL)[1]
+            cells = re.findall("<td>(.*?)</td>", row)
+            assert cells[:2] == [size(below), size(limit)]
+            images = np.concatenate([group.orbit(point) for point in agent.mesh.points])
+            every = ob.theory.instance_limit(cone, ob.meshes.Mesh(images, agent.delta))
+            assert cells[2:] == ([size(every), size(every / limit)] if told else ["-", "-"])
+            line = lines[f"limit of {label}"]
+            x = np.array(line["x"])
+            np.testing.assert_allclose(line["y"], x * below + limit * np.log(x), rtol=1e-5)
+            expected.add(f"limit of {label}")
+    assert set(lines) == expected
+    assert "Others have no such limit" in body
+    assert 'data-part="limit"' in body
+
+
+def test_without_a_mesh_there_is_no_limit(written):
+    body = written.read_text(encoding="utf-8").partition("<script>")[0]
+    assert "symptotic limit" not in body
+    assert 'data-part="limit"' not in body
+
+
 def test_nothing_in_the_page_leaves_it(written):
     body = re.sub(r"<script>.*?</script>", "", written.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert not re.search(r"(?:src|href)\s*=\s*[\"'](?!#|data:)", body)
@@ -182,13 +236,13 @@ def crowded(results, tmp_path_factory):
     with Store.open(results, write=False) as store:
         runs = [run for run in store.runs() if run.problem == "disk </script>" and "OrbitTree" in run.agent]
     copies = []
-    for run in runs:
+    for one in runs:
         for i in range(8):
-            table = {**run.parameters["agent"], "class": f"mine:AgentOfALongName{i}"}
-            parameters = {**run.parameters, "agent": table}
-            name = run.agent.replace("OrbitTree", f"AgentOfALongName{i}")
+            table = {**one.parameters["agent"], "class": f"mine:AgentOfALongName{i}"}
+            parameters = {**one.parameters, "agent": table}
+            name = one.agent.replace("OrbitTree", f"AgentOfALongName{i}")
             changed = {"parameters": parameters, "key": run_key(parameters), "agent": name}
-            copies.append(replace(run, **changed, regret=(1 + i) * run.regret))
+            copies.append(replace(one, **changed, regret=(1 + i) * one.regret))
     agents = [{"class": f"mine:AgentOfALongName{i}", "group": [True, False]} for i in range(8)]
     problem = runs[0].parameters["problem"] | {"name": runs[0].problem}
     spec = {"name": "a crowd", "horizons": [100, 400], "seeds": 4, "problem": [problem], "agent": agents}

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
+from orbandit.experiments.finished import Limit
 from orbandit.pictures.palette import BEST, GRAY, INK, SHADE, Look
 from orbandit.reports.scenes import PlanarScene, Solid, SolidScene
 from orbandit.reports.summary import AgentResult, Curve, HorizonResult, ProblemResult
@@ -43,8 +44,9 @@ MAX_TICKS = 6
 MAX_MARKS = 9
 """So many marks are drawn at most on a curve, which would be hidden by more."""
 
-TOLD, UNTOLD, BANDS, SLOPE = "told", "untold", "bands", "slope"
-"""Parts of charts: agents told the group, agents that are not, intervals, the slope of the theory."""
+TOLD, UNTOLD, BANDS, SLOPE, LIMIT = "told", "untold", "bands", "slope", "limit"
+"""Parts of charts: agents told the group, agents that are not, intervals; the slope of the theory's
+worst case, and its limits on the meshes played."""
 
 
 def agent_part(family: str) -> str:
@@ -58,8 +60,10 @@ def plays_part(family: str) -> str:
 
 
 def regret_chart(result: HorizonResult, looks: Looks, exponent: float | None = None, *, log: bool) -> Chart:
-    """Return regret over rounds with its intervals; in logarithms, with a line that has the theory's slope."""
+    """Return regret over rounds with its intervals; in logarithms, with lines of the theory."""
     data = _curves(result, [agent.cumulative for agent in result.agents], looks, log, "regret")
+    if log:
+        data += [_limit(agent, agent.limit, looks) for agent in result.agents if agent.limit is not None]
     if log and exponent is not None:
         data.append(_reference(result, exponent))
     return _chart(data, "rounds", "regret", log)
@@ -170,6 +174,15 @@ def _reference(result: HorizonResult, exponent: float) -> Chart:
     name = f"slope {exponent:.3g} (theory, worst case)"
     values = {"x": numbers(x), "y": numbers(y), "line": line, "name": name, "hoverinfo": "name"}
     return {"type": "scatter", "mode": "lines", "meta": [SLOPE], **values}
+
+
+def _limit(agent: AgentResult, limit: Limit, looks: Looks) -> Chart:
+    """Return the line n (f* - mu*) + c log n of the mesh that an agent plays."""
+    x = agent.checkpoints[agent.checkpoints > 1]
+    line = _line(agent, looks) | {"width": 1.5, "dash": "dot" if agent.uses_group else "dashdot"}
+    hover = "%{x:,} rounds<br>limit %{y:,.4g}"
+    common = {"type": "scatter", "mode": "lines", "name": f"limit of {agent.label}", "hovertemplate": hover}
+    return {**common, "x": numbers(x), "y": numbers(limit.regret(x)), "line": line, "meta": [*_parts(agent), LIMIT]}
 
 
 def _parts(agent: AgentResult) -> list[str]:

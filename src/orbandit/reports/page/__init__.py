@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from orbandit._files import in_one_step
 from orbandit.errors import InputError, MissingExtraError
+from orbandit.experiments.limits import MAX_ARMS
 from orbandit.pictures.palette import looks
 from orbandit.reports.charts import (
     TOLD,
@@ -27,7 +28,7 @@ from orbandit.reports.charts import (
 from orbandit.reports.panels import Panels, panels_of
 from orbandit.reports.scenes import SolidScene, scene_of
 from orbandit.reports.statistics import MIN_RUNS_TO_BOOTSTRAP, RESAMPLES, Interval
-from orbandit.reports.summary import MAX_AGENTS_COMPARED, ProblemResult, Summary
+from orbandit.reports.summary import MAX_AGENTS_COMPARED, AgentResult, ProblemResult, Summary
 from orbandit.reports.words import duration, ends, interval, ranges, size, span
 
 MAX_SOLIDS = 8
@@ -69,6 +70,11 @@ class Section:
     layers: tuple[Layer, ...]
     is_solid: bool
     panels: Panels | None
+
+    @property
+    def limited(self) -> list[AgentResult]:
+        """The agents whose asymptotic limit is known."""
+        return [agent for agent in self.result.longest.agents if agent.limit is not None]
 
     @property
     def has_both(self) -> bool:
@@ -129,6 +135,7 @@ def page(summary: Summary) -> str:
         compared=MAX_AGENTS_COMPARED,
         most_shown=MAX_SHOWN,
         part_of=agent_part,
+        most_arms=MAX_ARMS,
         draws=RESAMPLES,
         few=MIN_RUNS_TO_BOOTSTRAP,
         spec=json.dumps(summary.spec, indent=2, ensure_ascii=False),

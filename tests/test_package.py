@@ -192,20 +192,16 @@ def test_the_demo_is_the_main_job():
     assert played == {(name, use_group) for name in names for use_group in (True, False)}
 
 
-def test_the_demo_ends_with_a_table_and_a_page(tmp_path, capsys, monkeypatch):
+def test_the_demo_ends_with_a_table_and_a_page(tmp_path, capsys):
     """With few and short runs; `make demo` plays all of them."""
-    short = dataclasses.replace(
-        read(ROOT / "src" / "orbandit" / "experiments" / "demo.toml"), horizons=(60,), seeds=(0, 1)
-    )
-    monkeypatch.setattr("orbandit.experiments.spec.read", lambda path: short)
     out = tmp_path / "new"
-    assert main(["demo", "--out", str(out), "--jobs", "1"]) == 0
+    assert main(["demo", "--quick", "--out", str(out), "--jobs", "1"]) == 0
     printed = capsys.readouterr().out
     assert "icosahedron under H3: regret after 60 rounds" in printed
     assert printed.count("OrbitTree") >= 3
-    assert f"report: {out / 'demo.html'}" in printed
-    assert "What the symmetry is worth" in (out / "demo.html").read_text(encoding="utf-8")
-    assert main(["demo", "--out", str(out)]) == 0  # a second time, there is nothing left to play
+    assert f"report: {out / 'demo_quick.html'}" in printed
+    assert "What the symmetry is worth" in (out / "demo_quick.html").read_text(encoding="utf-8")
+    assert main(["demo", "--quick", "--out", str(out)]) == 0  # a second time, there is nothing left to play
     assert "nothing left to play: 60 of 60 runs" in capsys.readouterr().out
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from orbandit.experiments.running import Resumed
     from orbandit.experiments.spec import Experiment
 
+QUICK_HORIZON, QUICK_SEEDS = 60, 2
+"""Rounds and runs of `orbandit demo --quick`."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with `argv`, by default the process's own arguments, and return its exit code."""
@@ -64,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--out", type=Path, default=Path("out"), help="folder of results and report (default: out)")
     demo.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
+    demo.add_argument("--quick", action="store_true", help="two short runs of each agent, to try it")
     demo.set_defaults(run=_demo)
     check = commands.add_parser(
         "verify", help="check the paper's lemmas and theorems numerically, with its known errors"
@@ -131,9 +135,11 @@ def _demo(arguments: argparse.Namespace) -> int:
 
     check_extras()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    out = arguments.out / "demo.db"
+    out = arguments.out / ("demo_quick.db" if arguments.quick else "demo.db")
     with resources.as_file(resources.files("orbandit.experiments") / "demo.toml") as file:
         experiment = read(file)
+        if arguments.quick:
+            experiment = experiment.shortened(QUICK_HORIZON, QUICK_SEEDS)
         with Resumed(experiment, out) as resumed:
             _play(experiment, resumed, out, jobs=arguments.jobs)
     summary = report(out)

@@ -26,7 +26,7 @@ together, each with its line.
 import itertools
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -164,6 +164,12 @@ class Experiment:
             PlanRow(problem.name, agent.label, agent.horizons, n_seeds, sum(agent.horizons) * n_seeds)
             for problem, agent in itertools.product(self.problems, self.agents)
         ]
+
+    def shortened(self, horizon: int, seeds: int) -> "Experiment":
+        """Return the experiment with one horizon and the seeds 0, 1, ... only."""
+        description = {**self.description, "horizons": [horizon], "seeds": seeds}
+        numbers = tuple(range(seeds))
+        return replace(self, horizons=(horizon,), seeds=numbers, description=description)
 
     def build_problem(self, name: str) -> Problem:
         """Return the problem of a name, which is built once in a process.

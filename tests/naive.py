@@ -336,8 +336,9 @@ class Openings:
             yield from sorted(self.halves(cell), key=self.tie, reverse=True)
 
     def most(self, cells, count):
-        """The cell with the largest mean among those with so many rewards; the earlier wins a tie."""
-        return max((cell for cell in cells if len(self.rewards[cell]) >= count), key=self.mean)
+        """The cell with the largest mean among those with so many rewards; the higher priority wins a tie."""
+        fit = [cell for cell in cells if len(self.rewards[cell]) >= count]
+        return max(fit, key=lambda cell: (self.mean(cell), self.tie(cell)))
 
     def mean(self, cell):
         return np.mean(self.rewards[cell])

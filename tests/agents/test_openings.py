@@ -6,17 +6,21 @@ import pytest
 import naive
 import orbandit as ob
 from agent_cases import play, rounds_of
-from tree_cases import PLACES, Cells, mean_in
+from orbandit._kernels import openings as kernels
+from tree_cases import PLACES, Cells, mean_in, uncompiled
 
 A, S = ob.agents, ob.spaces
 SQUARE = S.Box(0.0, 1.0, dim=2)
 kinds = pytest.mark.parametrize("kind", [A.SequOOL, A.StroquOOL])
 
 
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize("place", PLACES)
 @kinds
-def test_it_plays_the_published_algorithm(kind, place):
+def test_it_plays_the_published_algorithm(kind, place, compiled, monkeypatch):
     space, group = PLACES[place]
+    if not compiled:
+        uncompiled(kernels, monkeypatch)
     n = 90 if kind is A.SequOOL else 1000
     agent = kind(space, group, horizon=n, seed=3)
     cells = Cells(agent)

@@ -17,13 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array
+from orbandit._kernels import openings as kernels
 from orbandit._kernels.cells import COUNT, PENDING, ROOT, SUM, UNKNOWN
+from orbandit._kernels.openings import COLUMNS, OPEN
 from orbandit.agents.cell_table import CellTable
 from orbandit.agents.files import Arrays
 from orbandit.agents.points import Points
 from orbandit.meshes.cells import DEEPEST
+from orbandit.spaces import Box
 
 Nodes = npt.NDArray[np.int64]
+
+AHEAD, AHEAD_IN_BOX = 64, 512
+"""How many cells are made at a time, level by level below those that are opened; in a box they cost little."""
 
 Plan = Callable[[int], list[tuple[int, int]]]
 """Returns how many cells of a depth are opened, and how often, in turn."""
@@ -50,7 +56,7 @@ class Openings:
     Attributes
     ----------
     table : CellTable
-        The cells, with a sum, a count and pending observations each.
+        The cells, with a sum, a count and pending observations each, and whether they were opened.
     finalists : (F, 3) array
         Once all openings are done: cells, and the sums and counts of the rewards that they had by then.
     """
@@ -60,12 +66,21 @@ class Openings:
 
     def __init__(self, points: Points) -> None:
         self.lipschitz = points.lipschitz
-        self.table = CellTable(points, lambda inside: self._path(inside)[-1], 3)
+        self.table = CellTable(points, lambda inside: self._path(inside)[-1], COLUMNS)
+        self._ahead = AHEAD_IN_BOX if isinstance(points.units.space, Box) else AHEAD
 
     def follow(self, plan: Plan, deepest: int, elect: Callable[[], Nodes]) -> None:
         """Take up a plan for depths up to a greatest one, and a way to elect the finalists; rewards stay."""
         self._plan, self._deepest, self._elect = plan, min(deepest, DEEPEST - 1), elect
         self.finalists, self._level, self._is_waiting = np.empty((0, 3)), None, False
+        rows = [plan(depth) for depth in range(self._deepest + 1)]
+        self._rows = np.array([row for some in rows for row in some], dtype=np.int64)
+        self._starts = np.cumsum([0, *map(len, rows)])
+
+    @property
+    def size(self) -> int:
+        """Number of cells in the tree of the algorithm."""
+        return 1 + int((self.table.arms.cells.children[self.table.stats[:, OPEN] != 0] >= 0).sum())
 
     def upcoming(self, rounds: int) -> Nodes:
         """Return the cells of the next rounds: at least one, and as many as do not depend on their rewards."""
@@ -87,10 +102,16 @@ class Openings:
         """The cells that have rewards."""
         return np.flatnonzero(self.table.stats[:, COUNT])
 
+    def best(self, cells: Nodes) -> int:
+        """Return the cell with the largest mean, of equal ones that with the highest priority."""
+        means = self.table.means[cells]
+        largest = cells[means == means.max()]
+        return int(largest[np.argmax(self.table.ties[largest])])
+
     def add(self, node: int, value: float, count: float, pending: float) -> None:
         """Add a reward and pending observations to a cell."""
         depth, visits = int(self.table.arms.cells.depths[node]), self.table.stats[node, COUNT:].sum()
-        self.table.stats[node] += value, count, pending
+        self.table.stats[node, : PENDING + 1] += value, count, pending
         was_ranked = self._level is not None and depth <= self._level.depth
         if (was_ranked and (count > 0 or visits < self._plan(depth)[0][1])) or count + pending < 0:
             self._level = None  # what was opened may have changed, by its mean or by how often it may be opened
@@ -102,6 +123,36 @@ class Openings:
 
     def play(self, means: Array, draws: Array, low: float, span: float) -> Nodes:
         """Play Bernoulli rounds; return the cells played, and make those that the next round takes."""
+        if len(self.finalists) or self.table.stats[:, PENDING].any():
+            return self._play_listed(means, draws, low, span)
+        self._level = level = self._walked(self._level, PENDING)
+        cells, stats, played = self.table.arms.cells, self.table.stats, np.empty(len(draws), dtype=np.int64)
+        if len(stats) > len(means):  # they were made just now
+            return played[:0]
+        done, depth, halves, times, opening = kernels.play_openings(
+            level.depth,
+            self._deepest,
+            level.halves,
+            level.times,
+            level.opening,
+            self._rows,
+            self._starts,
+            stats,
+            cells.children,
+            self.table.ties,
+            means,
+            draws,
+            low,
+            span,
+            played,
+        )
+        self._level = Level(depth, halves, times, opening)
+        if done < len(draws):
+            self.upcoming(1)
+        return played[:done]
+
+    def _play_listed(self, means: Array, draws: Array, low: float, span: float) -> Nodes:
+        """Play the rounds that do not depend on their rewards."""
         cells, stats = self.upcoming(max(1, len(draws)))[: len(draws)], self.table.stats
         if not len(cells) or len(stats) > len(means):  # they were made just now
             return cells[:0]
@@ -124,6 +175,11 @@ class Openings:
     def restore(self, state: dict[str, Any], arrays: Arrays) -> None:
         """Undo `state`, checked; the plan is taken up already."""
         self.table.restore(state, arrays)
+        is_open = self.table.stats[:, OPEN] != 0
+        if (self.table.stats[is_open, OPEN] != 1).any():
+            raise ValueError("statistics that cannot be")
+        if (self.table.arms.cells.children[is_open, 0] == UNKNOWN).any():
+            raise ValueError("cells that were opened and have no halves")
         finalists = arrays["finalists"]
         if finalists.ndim != 2 or finalists.shape[1] != 3 or finalists.dtype != np.float64:
             raise ValueError(f"finalists of shape {finalists.shape} and type {finalists.dtype}")
@@ -147,19 +203,18 @@ class Openings:
 
     def _opened(self, depth: int, cells: Nodes, last: int) -> Level:
         """Open cells of a depth as the plan says."""
-        visits, order = self._visits(cells, last), np.lexsort((-self.table.ties[cells], -self._means(cells, 0.5)))
-        chosen, times, is_open = list[int](), list[int](), np.zeros(len(cells), dtype=bool)
-        for number, m in self._plan(depth):
-            fit = order[~is_open[order] & ((visits[order] >= m) | (depth == 0))][:number]
-            is_open[fit] = True
-            chosen += cells[fit].tolist()
-            times += [m] * len(fit)
-        self.table.grow(np.array(chosen, dtype=np.int64), levels=1)
-        halves = self.table.arms.cells.children[chosen]
-        swapped = self.table.ties[halves[:, 1]] > self.table.ties[halves[:, 0]]  # the higher priority is played first
-        halves[swapped] = halves[swapped, ::-1]
-        opening, side = np.nonzero(halves >= 0)
-        return Level(depth, halves[opening, side], np.array(times, dtype=np.int64)[opening], opening)
+        rows, ties = self._rows[self._starts[depth] : self._starts[depth + 1]], self.table.ties
+        known = (self._visits(cells, last), self._means(cells, 0.5), ties[cells])
+        chosen, times = kernels.choose_cells(cells, *known, rows, depth == 0)
+        self._grow(chosen)
+        self.table.stats[chosen, OPEN] = 1.0
+        return Level(depth, *kernels.halves_of(chosen, times, self.table.arms.cells.children, self.table.ties))
+
+    def _grow(self, chosen: Nodes) -> None:
+        """Make the halves of cells, and theirs, ahead of need."""
+        new = chosen[self.table.arms.cells.children[chosen, 0] == UNKNOWN]
+        if len(new):
+            self.table.grow(new, levels=max(1, (self._ahead // len(new)).bit_length() - 2))
 
     def _lacks(self, level: Level, last: int) -> npt.NDArray[np.bool_]:
         """Tell which halves of a level lack rewards."""
@@ -193,8 +248,8 @@ class Openings:
         return np.where(np.isnan(means[above]), nothing, means[above])
 
     def _path(self, point: Array) -> list[int]:
-        """Return the cells about a point, down to the smallest."""
-        return self.table.path(point, lambda node: self.table.arms.cells.children[node, 0] != UNKNOWN)
+        """Return the cells about a point, down to the smallest in the tree of the algorithm."""
+        return self.table.path(point, lambda node: bool(self.table.stats[node, OPEN]))
 
 
 def in_turn(cells: Nodes, visits: Array, rounds: int) -> Nodes:

@@ -91,8 +91,8 @@ class SequOOL(Agent):
 
     @property
     def n_arms(self) -> int:
-        """Number of cells made so far."""
-        return len(self.arms)
+        """Number of cells in the tree so far."""
+        return self._openings.size
 
     @property
     def lipschitz(self) -> float:
@@ -137,8 +137,7 @@ class SequOOL(Agent):
         openings = self._openings
         if len(openings.finalists):
             return int(openings.finalists[0, 0])
-        known = openings.known
-        return int(known[np.argmax(openings.table.means[known])]) if len(known) else ROOT
+        return openings.best(openings.known) if len(openings.known) else ROOT
 
     @property
     def _stats(self) -> Array:
@@ -153,5 +152,5 @@ class SequOOL(Agent):
         self._openings.restore(state, arrays)
 
     def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
-        """Play Bernoulli rounds, many at a time; return the cells played, and make those that the next round takes."""
+        """Play Bernoulli rounds, compiled; return the cells played, and make those that the next round takes."""
         return self._openings.play(means, draws, self._low, self._span)

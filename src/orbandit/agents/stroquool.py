@@ -86,8 +86,8 @@ class StroquOOL(Agent):
 
     @property
     def n_arms(self) -> int:
-        """Number of cells made so far."""
-        return len(self.arms)
+        """Number of cells in the tree so far."""
+        return self._openings.size
 
     @property
     def lipschitz(self) -> float:
@@ -140,10 +140,10 @@ class StroquOOL(Agent):
 
     def _elected(self) -> npt.NDArray[np.int64]:
         """Return for each p the cell with the largest mean among those with 2^p rewards; the root if there are none."""
-        known, means, cells = self._openings.known, self._openings.table.means, list[int]()
+        known, cells = self._openings.known, list[int]()
         for p in range(self._depth.bit_length()):
             fit = known[self._stats[known, COUNT] >= 1 << p]
-            cells += [int(fit[np.argmax(means[fit])])] if len(fit) else []
+            cells += [self._openings.best(fit)] if len(fit) else []
         return np.array(list(dict.fromkeys(cells)) or [ROOT])
 
     @property
@@ -159,5 +159,5 @@ class StroquOOL(Agent):
         self._openings.restore(state, arrays)
 
     def play_rounds(self, means: Array, draws: Array) -> npt.NDArray[np.int64]:
-        """Play Bernoulli rounds, many at a time; return the cells played, and make those that the next round takes."""
+        """Play Bernoulli rounds, compiled; return the cells played, and make those that the next round takes."""
         return self._openings.play(means, draws, self._low, self._span)

@@ -1,6 +1,8 @@
 """Agents that doubt their group: a true one is used, a wrong one is found out, and the best image is recommended."""
 
 import copy
+import pickle
+import warnings
 from functools import partial
 
 import numpy as np
@@ -167,6 +169,61 @@ def test_what_is_asked_for_alone_raises_no_warning(recwarn):
     found(no_symmetry, "exact", budget=40)
     found(no_symmetry, "approximate", budget=20, history=history(no_symmetry))
     assert not [one for one in recwarn if "symmetry" in str(one.message)]
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_a_warning_that_is_an_error_loses_nothing(is_batch):
+    """Warnings as errors: what was told is all learnt, and the agent goes on as one that only warned."""
+    points, values = told_before()
+    alike, strict = (OrbitGP(SPACE, SWAP, horizon=100, reward_range=(-3.0, 3.0), seed=0) for _ in range(2))
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        told(alike, points, values, is_batch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        caught = told(strict, points, values, is_batch)
+    assert caught == 1
+    assert strict.rounds == alike.rounds == len(points)
+    assert strict.has_warned
+    for agent in (alike, strict):
+        agent.tell(points[0], values[0])
+    assert np.array_equal(strict.ask(), alike.ask())
+    assert np.array_equal(strict.recommend(), alike.recommend())
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+def test_a_copy_does_not_warn_again(copied, recwarn):
+    points, values = told_before()
+    agent = OrbitGP(SPACE, SWAP, horizon=100, reward_range=(-3.0, 3.0), seed=0)
+    assert not copied(agent).has_warned
+    agent.tell_batch(points, values)
+    assert len(recwarn) == 1
+    other = copied(agent)
+    assert other.has_warned
+    other.tell_batch(points, values)
+    assert len(recwarn) == 1
+
+
+def told_before():
+    before = history(no_symmetry)
+    return before.points, before.values
+
+
+def told(agent, points, values, is_batch):
+    """Tell an agent; return how often it raised a warning."""
+    if is_batch:
+        try:
+            agent.tell_batch(points, values)
+        except OrbanditWarning:
+            return 1
+        return 0
+    caught = 0
+    for point, value in zip(points, values, strict=True):
+        try:
+            agent.tell(point, value)
+        except OrbanditWarning:
+            caught += 1
+    return caught
 
 
 # --- trees ---

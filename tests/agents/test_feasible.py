@@ -165,8 +165,9 @@ def test_a_tree_of_a_file_has_points_that_keep_the_rule(tmp_path):
     agent = OrbitTree(SPACE, SWAP, horizon=60, feasible=apart, seed=0)
     played(agent, apart, 25)
     agent.save(tmp_path / "agent")
-    with pytest.raises(InputError, match="not feasible"):
+    with pytest.raises(InputError, match=r"the rule that the agent was saved with.*; pass that rule") as refused:
         OrbitTree.load(tmp_path / "agent", feasible=lambda points: apart(points) - 0.3)
+    assert refused.value.field == "feasible"
 
 
 @pytest.mark.parametrize("kind", AGENTS)

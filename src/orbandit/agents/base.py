@@ -17,6 +17,7 @@ of rewards and files.
 import inspect
 import math
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
@@ -40,7 +41,7 @@ from orbandit._checks import (
 from orbandit.agents import files
 from orbandit.agents.ledger import ELSEWHERE, Ledger
 from orbandit.agents.table import width_of
-from orbandit.errors import InputError, InputTypeError
+from orbandit.errors import InputError, InputTypeError, OrbanditWarning
 from orbandit.groups import Group
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
@@ -215,6 +216,8 @@ class Agent(ABC):
         self._rounds += 1
         if self._rounds >= self._goal:
             self._end_epoch()
+        if self._notice is not None:
+            self._give_notice()
 
     def recommend(self) -> Any:
         """Return the point with the best estimate so far; changes nothing."""
@@ -297,6 +300,8 @@ class Agent(ABC):
             self._scaled(value)
         if len(points):
             self._tell_all(points, values)
+        if self._notice is not None:
+            self._give_notice()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a file, atomically; `load` resumes exactly where it was.
@@ -398,6 +403,14 @@ class Agent(ABC):
         self._rounds += rounds
         if self._rounds >= self._goal:
             self._end_epoch()
+
+    _notice: str | None = None
+    """What `tell` is to warn of when all is learnt: where warnings are errors, it ends there."""
+
+    def _give_notice(self) -> None:
+        """Warn of what was noticed, once."""
+        said, self._notice = self._notice, None
+        warnings.warn(str(said), OrbanditWarning, stacklevel=3)
 
     def _end_epoch(self) -> None:
         """Double the horizon of an agent without one."""

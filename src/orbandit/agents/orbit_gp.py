@@ -11,7 +11,6 @@ kept as their mean, and beyond a limit of distinct points some are merged.
 """
 
 import math
-import warnings
 from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
@@ -42,7 +41,6 @@ from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.gaussian.warp import NO_WARP, warped_about
 from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.points import AnyPoint, Points, point_of
-from orbandit.errors import OrbanditWarning
 from orbandit.groups import Group, Trivial
 from orbandit.groups.check import describe
 from orbandit.groups.units import scale_classes
@@ -397,7 +395,7 @@ class OrbitGP(Agent):
         self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
         self._fits += 1
         if self._foreign >= FOREIGN and not self.has_warned and not self._is_binary:
-            self._warn_of_violation()
+            self._look_for_violation()
         model = self._model
         if self._is_binary and not self._points.is_learning and self._noise is None and self._ground.is_exact:
             kept = Hypothesis(self._kernel, Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0), 0.5)
@@ -439,8 +437,8 @@ class OrbitGP(Agent):
             best = self._doubted(best, rewards, noise, prior)
         self._model = self._made(best, model.rewards, model.expected)
 
-    def _warn_of_violation(self) -> None:
-        """Warn, once, if points that were not asked for show that the group is wrong."""
+    def _look_for_violation(self) -> None:
+        """Notice, once, if points that were not asked for show that the group is wrong."""
         if self._group is None or not self._ground.is_exact or self._group.order == 1:
             return
         points, rewards = (np.array(part) for part in zip(*self._told, strict=True))
@@ -455,12 +453,10 @@ class OrbitGP(Agent):
             return
         self.has_warned = True
         where = shown(self.arms.units.leave(found.point))
-        warnings.warn(
+        self._notice = (
             f"the rewards violate the symmetry: an element {describe(found.element)}, the mean at {where} "
             f"changes by {found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or "
-            'pass symmetry="approximate".',
-            OrbanditWarning,
-            stacklevel=2,
+            'pass symmetry="approximate".'
         )
 
     def _doubted(self, best: Hypothesis, rewards: Rewards, noise: Array | None, like: Prior) -> Hypothesis:
@@ -514,6 +510,8 @@ class OrbitGP(Agent):
         state = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
         if not self._ground.is_exact:
             state["knows_group"] = self._knows_group
+        if self.has_warned:
+            state["has_warned"] = True
         reference = np.empty((0, self._space.dim)) if self._reference is None else self._reference[None]
         start = np.array([self._start_at.signal, self._start_at.noise, *self._start_at.lengths])
         return state, {**self._model.arrays(), "reference": reference, "start": start}
@@ -529,6 +527,7 @@ class OrbitGP(Agent):
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         self._knows_group = bool(state.get("knows_group", True))
+        self.has_warned = bool(state.get("has_warned", False))
         kernel = self._kernel if self._reference is None else self._aligned_to(self._reference)
         if not self._knows_group:
             kernel = quotient_kernel(self._space, None, self._family)

@@ -22,6 +22,7 @@ from orbandit._checks import Array
 from orbandit._kernels.cells import NONE as NONE
 from orbandit._kernels.cells import UNKNOWN as UNKNOWN
 from orbandit._rows import Rows
+from orbandit.errors import InputError
 from orbandit.groups import Group, Trivial
 from orbandit.meshes.region import Region, cells_meet
 from orbandit.spaces import Box, Space
@@ -245,8 +246,15 @@ class CellTree:
         if points is None or points.shape != (size, self._space.dim) or points.dtype != np.float64:
             raise ValueError("no point for each cell")
         inside = np.asarray(self._space.contains(points, tol=self._space.tolerance))
-        if not (inside & self._feasible.holds(points)).all():
-            raise ValueError("points of cells that are not feasible")
+        if not inside.all():
+            raise ValueError("points of cells outside the space")
+        broken = np.count_nonzero(~self._feasible.holds(points))
+        if broken:
+            raise InputError(
+                f"`feasible` must be the rule that the agent was saved with, but {broken} of {size} cells have a point "
+                "that is not feasible by it; pass that rule, or begin a new agent and tell it what was measured.",
+                field="feasible",
+            )
         return points
 
     def _holds(self, lows: Array, sides: Array) -> npt.NDArray[np.bool_]:

@@ -5,20 +5,28 @@ The runs are those of an experiment, which may be killed and goes on:
     orbandit run examples/paper.toml --out out/paper.db
     python benchmarks/paper.py out/paper.db
 
-The second command writes benchmarks/paper_results.jsonl, a line for each problem, horizon and agent, and prints the
-tables; `python benchmarks/paper.py` prints what is there.
+The second command writes benchmarks/paper_results.jsonl, a line for each problem, horizon and agent,
+and prints the tables; `python benchmarks/paper.py` prints what is there. The whole experiment takes
+days of a core. `--horizons 1000 10000` plays some of its horizons, each into a file of its own,
+out/paper-1000.db and out/paper-10000.db, which are then read:
+
+    python benchmarks/paper.py --horizons 1000 10000
 """
 
 import argparse
 import json
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from results import read_lines
 
+import orbandit as ob
 from orbandit.reports.summary import AgentResult, HorizonResult, summarise
 
+ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).with_name("paper_results.jsonl")
 
 
@@ -39,19 +47,34 @@ class Row:
 
 
 def main() -> None:
-    """Read a file of runs if there is one, and print the tables."""
+    """Play what is asked for, read files of runs if there are any, and print the tables."""
     parser = argparse.ArgumentParser(description="Published algorithms on the paper's settings.")
-    parser.add_argument("runs", nargs="?", type=Path, help="results of `orbandit run examples/paper.toml`")
+    parser.add_argument("runs", nargs="*", type=Path, help="results of `orbandit run examples/paper.toml`")
+    parser.add_argument("--horizons", nargs="+", type=int, default=[], help="play these first")
+    parser.add_argument("--jobs", type=int, help="processes")
+    parser.add_argument("--table", action="store_true", help="only print what is there")
     chosen = parser.parse_args()
-    if chosen.runs is not None:
-        rows = [
-            row
-            for result in summarise(chosen.runs).problems
-            for at in result.horizons
-            for row in rows_of(result.name, at)
-        ]
+    files = [*chosen.runs, *(played(horizon, chosen.jobs) for horizon in chosen.horizons)]
+    if files and not chosen.table:
+        results = [result for file in files for result in summarise(file).problems]
+        rows = [row for result in results for at in result.horizons for row in rows_of(result.name, at)]
         RESULTS.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
     table(list(read_lines(Row, RESULTS)))
+
+
+def played(horizon: int, jobs: int | None) -> Path:
+    """Play what the experiment has of one horizon; return the file of runs."""
+    description = tomllib.loads((ROOT / "examples" / "paper.toml").read_text())
+    agents: list[dict[str, Any]] = description["agent"]
+    own = [agent for agent in agents if horizon in agent.get("horizons", [horizon])]
+    short = [{key: value for key, value in agent.items() if key != "horizons"} for agent in own]
+    path = ROOT / "out" / f"paper-{horizon}.db"
+    path.parent.mkdir(exist_ok=True)
+    experiment = ob.experiments.restore({**description, "horizons": [horizon], "agent": short}, ROOT)
+    ob.experiments.run(
+        experiment, path, jobs=jobs, progress=lambda run: print(run.problem, run.agent, run.seed, flush=True)
+    )
+    return path
 
 
 def rows_of(problem: str, at: HorizonResult) -> Iterator[Row]:

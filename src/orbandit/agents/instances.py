@@ -35,7 +35,7 @@ class Instances:
     Parameters
     ----------
     points : Points
-        Where they play.
+        The space and group, and how they are scaled.
     turn : callable
         Returns the number of the instance whose turn it is.
 

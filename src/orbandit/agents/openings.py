@@ -51,7 +51,7 @@ class Openings:
     Parameters
     ----------
     points : Points
-        Where the cells lie.
+        The space and group, and how they are scaled.
 
     Attributes
     ----------

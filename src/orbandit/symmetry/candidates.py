@@ -60,9 +60,9 @@ def default_candidates(
     space : Space
         Where points live.
     labels : sequence of str, optional
-        What coordinates are called; by default their numbers.
+        Names of the coordinates; by default their numbers.
     layouts : sequence of (m, s) arrays of int
-        Further ways to see coordinates as units.
+        Further divisions of the coordinates into units.
 
     Examples
     --------

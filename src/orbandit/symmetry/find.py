@@ -144,7 +144,7 @@ class FoundSymmetry:
         Parameters
         ----------
         k : int
-            How many points, at most 1,000.
+            Number of points, from 1 to 1,000.
 
         Returns
         -------
@@ -220,15 +220,17 @@ def find_symmetry(
     Parameters
     ----------
     points : (n, dim) array
-        Where it was measured, at least at 10 different points; 500 of more than that are used.
+        Where the function was measured, at least at 10 different points; of more than 500, a random
+        500 are used.
     values : (n,) array
-        What was measured, with or without noise; not all alike.
+        The measurements, with or without noise; not all equal.
     space : Space
-        Where the points are from.
+        The space of the points.
     candidates : list or dict, optional
-        What may hold: groups of `ob.groups`, or orthogonal matrices about the middle of the space, under names if it is
-        a dict. By default swaps of coordinates and of units of several coordinates, reflections about the middle, turns
-        by fractions, and shifts, as far as they map the space onto itself.
+        The candidate symmetries: groups of `ob.groups`, or orthogonal matrices about the middle of
+        the space, by name if it is a dict. By default swaps of coordinates and of units of several
+        coordinates, reflections about the middle, turns by fractions, and shifts, as far as they
+        map the space onto itself.
     level : float
         A symmetry must have posterior odds of 1 / level, at prior odds of one over the number of candidates.
 

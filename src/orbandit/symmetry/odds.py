@@ -56,9 +56,9 @@ class Judge:
     Parameters
     ----------
     points : (n, dim) array
-        About the middle of the space, in units of its widths.
+        The points relative to the middle of the space, in units of its widths.
     values : (n,) array
-        What was measured there, not all alike.
+        The measurements there, not all equal.
     """
 
     def __init__(self, points: Array, values: Array) -> None:
@@ -91,9 +91,9 @@ class Judge:
         pool : Pool
             The group.
         near : Model
-            Whose parameters to begin with.
+            The model whose parameters are the start.
         far : float
-            By how much smaller.
+            How much smaller the evidence must be for the parameters to stay.
         """
         logs = np.bincount(pool.scales, np.log(near.lengths)) / np.bincount(pool.scales)
         start = _rough(near.parameters._replace(lengths=np.exp(logs)))

@@ -54,9 +54,9 @@ class Search:
     Parameters
     ----------
     judge : Judge
-        Of the data.
+        The data and models of them.
     candidates : sequence of Candidate
-        What may hold.
+        The candidate symmetries.
     level : float
         The least posterior odds against a symmetry that is accepted.
     """

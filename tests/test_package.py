@@ -18,6 +18,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.cli import main
+from orbandit.experiments.compiled import Shared, Simulable
 from orbandit.experiments.spec import read
 from orbandit.history import History
 
@@ -122,7 +123,7 @@ def public_objects():
             yield name, made
         for key in vars(made) if inspect.isclass(made) else ():
             is_new = not any(hasattr(base, key) for base in made.__mro__[1:])
-            is_public = not key.startswith("_") and key != "play_rounds"  # documented in experiments/compiled.py
+            is_public = not key.startswith("_") and not hasattr(Simulable, key) and not hasattr(Shared, key)
             if is_new and is_public and isinstance(method := getattr(made, key), FunctionType | MethodType):
                 yield f"{name}.{key}", method
 

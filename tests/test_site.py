@@ -122,7 +122,7 @@ def test_the_reference_shows_each_entry_with_its_example(site, pages):
             assert place in page.anchors
     assert "ob.groups.Dihedral(5)" in words(site / "reference" / "groups.html")
     agents = words(site / "reference" / "agents.html")
-    assert "horizon (int | None, default: None )" in agents
+    assert "horizon (int, default: None )" in agents
     assert 'acquisition ("ucb" or "thompson"\N{ZERO WIDTH SPACE}, default:' in agents
 
 

@@ -166,7 +166,15 @@ class Experiment:
         ]
 
     def shortened(self, horizon: int, seeds: int) -> "Experiment":
-        """Return the experiment with one horizon and the seeds 0, 1, ... only."""
+        """Return the experiment with one horizon and few seeds.
+
+        Parameters
+        ----------
+        horizon : int
+            The only horizon.
+        seeds : int
+            Number of seeds, which are 0, 1, ...
+        """
         description = {**self.description, "horizons": [horizon], "seeds": seeds}
         numbers = tuple(range(seeds))
         return replace(self, horizons=(horizon,), seeds=numbers, description=description)

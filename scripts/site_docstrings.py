@@ -14,6 +14,7 @@ from griffe import Extension, Object
 SECTION = re.compile(r"^Parameters\n-+\n(?:.*\n)*?(?=\S.*\n-{3,}\n|\Z)", re.MULTILINE)
 ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?P<type> : .*)?\n(?P<text>(?:(?: .*)?\n)*)", re.MULTILINE)
 NO_WIDTH = "\N{ZERO WIDTH SPACE}"
+END_OF_TYPE = re.compile(r"(?=(?:, optional|, default .*)?$)")
 
 
 class PreparedParameters(Extension):
@@ -31,7 +32,7 @@ def prepared(section: str) -> str:
 
     def entries(found: re.Match[str]) -> str:
         kind = found["type"] or ""
-        kind += NO_WIDTH if '"' in kind else ""
+        kind = END_OF_TYPE.sub(NO_WIDTH, kind, count=1) if '"' in kind else kind
         return "".join(f"{name}{kind}\n{found['text']}" for name in found["names"].split(", "))
 
     head, underline, rest = section.split("\n", 2)

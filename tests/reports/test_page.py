@@ -242,7 +242,7 @@ def crowded(results, tmp_path_factory):
             parameters = {**one.parameters, "agent": table}
             name = one.agent.replace("OrbitTree", f"AgentOfALongName{i}")
             changed = {"parameters": parameters, "key": run_key(parameters), "agent": name}
-            copies.append(replace(one, **changed, regret=(1 + i) * one.regret))
+            copies.append(replace(one, **changed, regret=(8 - i) * one.regret))
     agents = [{"class": f"mine:AgentOfALongName{i}", "group": [True, False]} for i in range(8)]
     problem = runs[0].parameters["problem"] | {"name": runs[0].problem}
     spec = {"name": "a crowd", "horizons": [100, 400], "seeds": 4, "problem": [problem], "agent": agents}
@@ -254,9 +254,12 @@ def crowded(results, tmp_path_factory):
 
 def test_many_agents_have_one_key_each_and_a_panel(crowded):
     body = crowded.read_text(encoding="utf-8").partition("<script>")[0]
-    names = [f"AgentOfALongName{i}" for i in range(8)]  # the best first
+    names = [f"AgentOfALongName{i}" for i in range(7, -1, -1)]  # the best first
     keys = re.findall(r'aria-pressed="(true|false)" data-problem="problem-1" data-part="agent (.*?)"', body)
     assert keys == [("true" if i < 6 else "false", name) for i, name in enumerate(names)]
+    found = re.findall(r'data-part="agent .*?data-mark="(.*?)" style="--look: (.*?)"', body)
+    assert [mark for mark, _ in found] == [""] * 6 + ["■"] * 2  # the best have colours of their own
+    assert len({color for _, color in found[:6]}) == 6
     assert re.findall(r'<div class="panel"><h4>.*?</span>(.*?)</h4>', body) == names
     panels = re.findall(r'<div class="panel">.*?</div>', body, re.DOTALL)
     (result,) = summarise(crowded.with_suffix(".db")).problems

@@ -28,12 +28,20 @@ class Look(NamedTuple):
         return SIGNS[self.mark % len(SIGNS)]
 
 
-def looks(names: Sequence[str]) -> dict[str, Look]:
+def looks(names: Sequence[str], ranking: Sequence[str] = ()) -> dict[str, Look]:
     """Return the look of each name: colours in turn, with another mark for each turn.
+
+    Colours are given in the order of names, so that an agent has the same on every page of the same
+    agents. If there are more names than colours, the order is the ranking, if there is one: the best,
+    which are shown together, then differ in colour.
 
     Examples
     --------
-    >>> looks(["HOO", "OrbitTree"])["OrbitTree"]
+    >>> looks(["HOO", "OrbitTree"], ["OrbitTree", "HOO"])["OrbitTree"]
     Look(color='#d55e00', mark=0)
+    >>> looks("ABCDEFG", "GFEDCBA")["A"]
+    Look(color='#0072b2', mark=1)
     """
+    if len(names) > len(COLORS) and ranking:
+        names = ranking
     return {name: Look(COLORS[i % len(COLORS)], i // len(COLORS)) for i, name in enumerate(names)}

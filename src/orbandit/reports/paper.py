@@ -38,7 +38,7 @@ def save_figures(summary: Summary, folder: str | os.PathLike[str], kinds: Sequen
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise InputError(f"`folder` must be a folder, but {target} is a file.")
-    look = looks(summary.families)
+    look = looks(summary.families, summary.ranking)
     paths: list[Path] = []
     for name, result in zip(_names(summary), summary.problems, strict=True):
         drawn = {"regret": regret_figure(result.longest, look, result.exponent)}

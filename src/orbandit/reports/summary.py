@@ -284,8 +284,18 @@ class Summary:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The names of agents, pairs once, in an order that does not depend on results."""
+        """The names of agents, pairs once, in the order of the alphabet."""
         return tuple(sorted({a.family for p in self.problems for h in p.horizons for a in h.agents}))
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """The names of agents, pairs once, by their mean place among the agents of each problem."""
+        places: dict[str, list[int]] = {family: [] for family in self.families}
+        for result in self.problems:
+            for place, family in enumerate(result.longest.families):
+                places[family].append(place)
+        last = len(places)
+        return tuple(sorted(places, key=lambda name: float(np.mean(places[name] or [last]))))
 
 
 def summarise(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Summary:

@@ -131,7 +131,7 @@ def page(summary: Summary) -> str:
         summary=summary,
         sections=sections,
         worth=_worth(summary),
-        looks=looks(summary.families),
+        looks=looks(summary.families, summary.ranking),
         compared=MAX_AGENTS_COMPARED,
         most_shown=MAX_SHOWN,
         part_of=agent_part,
@@ -150,7 +150,7 @@ def page(summary: Summary) -> str:
 
 def _sections(summary: Summary) -> tuple[list[Section], dict[str, Chart]]:
     sections, charts, solids = [], {}, 0
-    look = looks(summary.families)
+    look = looks(summary.families, summary.ranking)
     for place, result in enumerate(summary.problems):
         name = f"problem-{place + 1}"
         scene = scene_of(result.problem) if result.problem is not None else None

@@ -322,6 +322,11 @@ def test_it_reads_on_a_phone_a_tablet_and_a_desk(crowded, chromium):
     tab.evaluate("window.scrollTo(0, document.getElementById('problem-1-log').offsetTop)")
     top = tab.locator(".keys").bounding_box()["y"]
     assert 0 <= top <= 1  # the keys stay in sight beside the charts that they are of
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 700, "height": 1000})  # about what a sheet has
+    tab.wait_for_function(fits)
+    boxes = [tab.locator(f"#problem-1-{name}").bounding_box() for name in ("linear", "log")]
+    assert boxes[0]["y"] == boxes[1]["y"]
     context.close()
 
 

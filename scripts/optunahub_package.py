@@ -1,8 +1,12 @@
 """Write the sampler as a package of the OptunaHub registry: `python scripts/optunahub_package.py FOLDER`.
 
-FOLDER/package/samplers/orbit_sampler/ then has the modules of `orbandit.integrations.optuna` with imports among them
-made relative, and a README, an example and the licence, all from what is in this repository. The agents and groups are
-orbandit's, which the package requires.
+FOLDER/package/samplers/orbit_sampler/ then has the modules of `orbandit.integrations.optuna` with
+imports among them made relative, and a README, an example and the licence. The modules are those of
+the orbandit that is installed, from a wheel perhaps. The agents and groups are orbandit's, which
+the package requires in this version or a later one.
+
+The form is that of `template/` in the repository optuna/optunahub-registry. Its formatters are run
+there: `pre-commit run --files package/samplers/orbit_sampler/*`.
 """
 
 import argparse
@@ -10,6 +14,7 @@ import inspect
 import re
 import shutil
 import textwrap
+from importlib.metadata import version
 from pathlib import Path
 
 from orbandit.integrations.optuna import OrbitSampler
@@ -76,7 +81,13 @@ $ pip install 'orbandit[optuna]'
 
 ## Others
 
+### Notes
+
 {notes}
+
+### Reference
+
+Nam Phuong Tran and Long Tran-Thanh. Invariant Lipschitz Bandits: A Side Observation Approach.
 """
 
 
@@ -107,7 +118,7 @@ def write(folder: Path) -> Path:
     """Write the package below a folder, and return where it is."""
     place = folder / PLACE
     place.mkdir(parents=True, exist_ok=True)
-    for module in sorted((ROOT / "src" / Path(*SOURCE.split("."))).glob("[!_]*.py")):
+    for module in sorted(Path(inspect.getfile(OrbitSampler)).parent.glob("[!_]*.py")):
         code = module.read_text(encoding="utf-8").replace(f"from {SOURCE}.", "from .")
         (place / module.name).write_text(code, encoding="utf-8")
     (place / "__init__.py").write_text('from .sampler import OrbitSampler\n\n__all__ = ["OrbitSampler"]\n')
@@ -123,7 +134,8 @@ def write(folder: Path) -> Path:
     )
     (place / "README.md").write_text(readme, encoding="utf-8")
     (place / "example.py").write_text(EXAMPLE, encoding="utf-8")
-    (place / "requirements.txt").write_text("orbandit[optuna]\n", encoding="utf-8")
+    requirement = f"orbandit[optuna]>={version('orbandit')}\n"
+    (place / "requirements.txt").write_text(requirement, encoding="utf-8")
     shutil.copyfile(ROOT / "LICENSE", place / "LICENSE")
     return place
 

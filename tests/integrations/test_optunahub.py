@@ -1,16 +1,18 @@
 """The package for the OptunaHub registry: made by a script from the same code, complete, and it works."""
 
-import importlib.util
 import re
 import runpy
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
 import optuna
+import optunahub
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from orbandit.integrations.optuna import OrbitSampler
 
@@ -27,18 +29,11 @@ def place(tmp_path_factory):
     return place
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def module(place):
-    """The package, imported as the hub does: from its folder, under a name of its own."""
-    spec = importlib.util.spec_from_file_location(
-        "hub_orbit_sampler", place / "__init__.py", submodule_search_locations=[str(place)]
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["hub_orbit_sampler"] = module
-    spec.loader.exec_module(module)
-    yield module
-    for name in [name for name in sys.modules if name.split(".")[0] == "hub_orbit_sampler"]:
-        del sys.modules[name]
+    """The package, imported by the hub's own function."""
+    root = str(place.parents[1])
+    return optunahub.load_local_module("samplers/orbit_sampler", registry_root=root)
 
 
 def test_the_layout_is_the_registrys(place):
@@ -51,8 +46,15 @@ def test_the_layout_is_the_registrys(place):
     assert fields["license"] == "MIT License"
     assert len(fields["optuna_versions"]) == 2
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in fields["optuna_versions"])
+    assert not re.search(r"</?[a-z]+>", text)  # HTML is not allowed
     for part in ("## Abstract", "## APIs", "## Installation", "## Example", "`exchangeable`: list, optional."):
         assert part in text
+
+
+def test_it_requires_the_version_that_it_was_made_from(place):
+    requirement = Requirement((place / "requirements.txt").read_text().strip())
+    assert (requirement.name, requirement.extras) == ("orbandit", {"optuna"})
+    assert str(requirement.specifier) == f">={version('orbandit')}"
 
 
 def test_the_code_is_the_same_and_works(place, module):
@@ -64,7 +66,7 @@ def test_the_code_is_the_same_and_works(place, module):
         for kind in (OrbitSampler, module.OrbitSampler)
     ]
     for study in studies:
-        study.optimize(lambda trial: trial.suggest_float("a", 0, 1) * trial.suggest_float("b", 0, 1), n_trials=15)
+        study.optimize(lambda trial: trial.suggest_float("a", 0, 1) * trial.suggest_float("b", 0, 1), n_trials=20)
     assert [trial.params for trial in studies[0].trials] == [trial.params for trial in studies[1].trials]
 
 

@@ -41,6 +41,8 @@ class Smoothness:
         self.rho = 2 ** (-1 / max(1, int((cells.sides(0) > 0).sum()))) if rho is None else as_positive(rho, "rho")
         if self.rho >= 1:
             raise InputError(f"`rho < 1` must hold, but got rho={rho}.", field="rho", value=rho)
-        least = max(cells.diameter(h) * arms.scale / self.rho**h for h in range(DEEPEST + 1))
-        self.nu = least if nu is None else as_positive(nu, "nu") / span
+        if nu is None:
+            self.nu = max(cells.diameter(h) * arms.scale / self.rho**h for h in range(DEEPEST + 1))
+        else:
+            self.nu = as_positive(nu, "nu") / span
         self.widths: Array = self.nu * self.rho ** np.arange(DEEPEST + 1.0)

@@ -30,7 +30,8 @@ The table has the mean regret of each kind, and from these
     cost = approximate / min(none, exact)             where it nearly holds
 
 over seeds that all kinds have, with jackknife standard errors. The gain of several problems is
-that of the geometric means of their regrets.
+that of the geometric means of their regrets. The cost of several is the geometric mean of theirs,
+with a standard error by how much they differ.
 
 `--cones` plays OrbitTree for 10,000 rounds on cones in the cube with random peaks, under S_3 that
 holds, and under S_3 that does not, and prints the regret.
@@ -329,10 +330,12 @@ def summary(broken: str, own: dict[str, Array]) -> None:
     least, most = min(values.shape[1] for values in own.values()), max(values.shape[1] for values in own.values())
     whole = np.exp(np.mean([np.log(values.mean(axis=1)) for values in own.values()], axis=0))
     gained = _entry(gain(whole), float("nan")) if broken == "true" else ""
-    cost = np.exp(np.mean([np.log(ratio) for ratio, _ in costs.values()]))
+    logs = np.log([ratio for ratio, _ in costs.values()])
+    spread = logs.std(ddof=1) / np.sqrt(len(logs)) if len(logs) > 1 else np.nan
+    cost = _entry(float(np.exp(logs.mean())), float(np.exp(logs.mean()) * spread))
     worst = max(costs, key=lambda name: costs[name][0])
     seeds = f"{least}" if least == most else f"{least} to {most}"
-    print(f"| {broken} | {len(own)} | {seeds} | {gained} | {cost:.2f} | {_entry(*costs[worst])} | {worst} |")
+    print(f"| {broken} | {len(own)} | {seeds} | {gained} | {cost} | {_entry(*costs[worst])} | {worst} |")
 
 
 def cost_of(broken: str) -> Statistic:

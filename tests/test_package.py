@@ -60,6 +60,13 @@ SHOWN = {  # what each example must print
     ],
     "points_in_space.py": ["has order inf", "same representatives: True", "four points, with the group: 1.6"],
     "site_layout.py": ["   15 evaluations, seed 0, with the symmetry ", "picture: "],
+    "symmetry_pictures.py": [
+        "check: swaps coordinates 2 and 3 fails",
+        "find: Product(Symmetric(3), Trivial(1))",
+        "exact: true mean 0.85",
+        "approximate: true mean 0.99",
+        "picture: out/symmetry_approximate.png",
+    ],
     "tune_a_simulator.py": ["out of licences; 149 measurements kept", "average of all 300 measurements"],
     "with_and_without.py": ["knowing D5: <Runs of UniformMesh: 8 seeds", "ratio: 0.6"],
     "wind_farm.py": ["best layout 0.9873", "ratio: 0.", "pictures: "],

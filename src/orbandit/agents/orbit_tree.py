@@ -103,7 +103,10 @@ class OrbitTree(Agent):
         group, and learns all rewards at the points where they were measured. A true symmetry is
         rejected with probability at most 0.01, however long the run. A wrong one is detected if the
         mean has a slope across images, but not if images differ in ways that are not linear in the
-        point. Not with a guarantee.
+        point. `feasible` must still be invariant: the test is fair because an image drawn from the
+        whole group has, on average, the projection of the point onto what the group fixes, and a
+        cell of the quotient is left out by the constraint at its own point alone. Not with a
+        guarantee.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 

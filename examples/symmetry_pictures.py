@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 import orbandit as ob
 from orbandit.groups.check import SymmetryReport
 from orbandit.optimize import Best
-from orbandit.reports.orbits import new_figure
-from orbandit.reports.palette import COLORS, GRAY, INK, STAR
+from orbandit.pictures.figures import new_figure
+from orbandit.pictures.palette import COLORS, GRAY, INK, STAR
 from orbandit.symmetry import FoundSymmetry
 
 NOISE = 0.02

@@ -1,6 +1,7 @@
-"""What a release says of itself: one version everywhere, and a citation that tools can read."""
+"""What a release says of itself: one version, and a citation and a changelog in known forms."""
 
 import datetime
+import re
 import tomllib
 from pathlib import Path
 
@@ -48,3 +49,21 @@ def test_the_citation_is_of_this_version_or_the_last_one(citation):
     assert isinstance(citation["date-released"], datetime.date)
     released, present = Version(citation["version"]), Version(PROJECT["version"])
     assert present == released or (present.is_devrelease and present > released)
+
+
+KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+
+
+def test_the_changelog_has_the_form_of_keep_a_changelog(citation):
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    unreleased, *releases = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
+    assert unreleased == "[Unreleased]"
+    dated = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", line) for line in releases]
+    assert all(dated)
+    versions = [Version(match[1]) for match in dated]
+    assert versions == sorted(versions, reverse=True)
+    assert versions[0] == Version(citation["version"])
+    assert dated[0][2] == citation["date-released"].isoformat()
+    for part in text.split("\n## ")[1:]:
+        kinds = re.findall(r"^### (.*)$", part, flags=re.MULTILINE)
+        assert kinds == [kind for kind in KINDS if kind in kinds]

@@ -234,7 +234,7 @@ def crowded(results, tmp_path_factory):
     """Return a page of eight agents, with the group and without, on one problem."""
     path = tmp_path_factory.mktemp("crowded") / "crowded.db"
     with Store.open(results, write=False) as store:
-        runs = [run for run in store.runs() if run.problem == "disk </script>" and "OrbitTree" in run.agent]
+        runs = [run for run in store.runs() if run.problem == "icosahedron" and "OrbitTree" in run.agent]
     copies = []
     for one in runs:
         for i in range(8):
@@ -304,8 +304,20 @@ FAULTS = """() => {
 }"""
 
 
+def swipe(tab, selector):
+    """Move a finger over the middle of an element, up by 150 pixels."""
+    session = tab.context.new_cdp_session(tab)
+    box = tab.locator(selector).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for step in range(6):
+        kind = "touchMove" if step else "touchStart"
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y - 30 * step}]})
+        tab.wait_for_timeout(30)
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
 def test_it_reads_on_a_phone_a_tablet_and_a_desk(crowded, chromium):
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     context.set_default_timeout(600_000)
     tab = context.new_page()
     tab.goto(crowded.as_uri())
@@ -322,6 +334,18 @@ def test_it_reads_on_a_phone_a_tablet_and_a_desk(crowded, chromium):
     tab.evaluate("window.scrollTo(0, document.getElementById('problem-1-log').offsetTop)")
     top = tab.locator(".keys").bounding_box()["y"]
     assert 0 <= top <= 1  # the keys stay in sight beside the charts that they are of
+    scene = tab.locator("#problem-1-scene")
+    for name in ("linear", "scene"):  # a finger scrolls the page
+        tab.locator(f"#problem-1-{name}").scroll_into_view_if_needed()
+        before = tab.evaluate("scrollY")
+        swipe(tab, f"#problem-1-{name}")
+        tab.wait_for_function("before => Math.abs(scrollY - before) > 50", arg=before)
+    camera = "() => JSON.stringify(document.getElementById('problem-1-scene')._fullLayout.scene._scene.getCamera().eye)"
+    eye = tab.evaluate(camera)
+    scene.locator("[data-attr='scene.dragmode']").tap()  # and then turns the solid
+    tab.wait_for_selector("#problem-1-scene:not(.still)")
+    swipe(tab, "#problem-1-scene")
+    tab.wait_for_function(f"old => ({camera})() !== old", arg=eye)
     tab.emulate_media(media="print")
     tab.set_viewport_size({"width": 700, "height": 1000})  # about what a sheet has
     tab.wait_for_function(fits)

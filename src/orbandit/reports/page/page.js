@@ -6,11 +6,17 @@
     responsive: true,
     displaylogo: false,
     toImageButtonOptions: { format: "svg" },
-    modeBarButtons: [["toImage", ...(layout.scene ? ["resetCameraDefault3d"] : ["zoom2d", "pan2d", "resetScale2d"])]],
+    modeBarButtons: [
+      layout.scene
+        ? ["toImage", "tableRotation", "resetCameraDefault3d"]
+        : ["toImage", "zoom2d", "pan2d", "resetScale2d"],
+    ],
   });
   // On a touch screen a finger that moves over a chart scrolls the page, until the reader chooses
-  // to zoom or to pan.
+  // to zoom, to pan or to turn.
   const isTouched = matchMedia("(pointer: coarse)").matches;
+  const still = (layout) =>
+    layout.scene ? { ...layout, scene: { ...layout.scene, dragmode: false } } : { ...layout, dragmode: false };
 
   const colors = () => {
     const style = getComputedStyle(document.documentElement);
@@ -61,8 +67,13 @@
   const drawn = Object.entries(charts).map(async ([id, { data, layout }]) => {
     const shown = isShown(problemOf(id));
     const traces = data.map((trace) => ({ ...trace, visible: shown(trace) }));
-    const dragmode = layout.scene || !isTouched ? {} : { dragmode: false };
-    await Plotly.newPlot(id, traces, { ...layout, ...dragmode }, config(layout));
+    const chart = await Plotly.newPlot(id, traces, isTouched ? still(layout) : layout, config(layout));
+    if (isTouched && layout.scene) {
+      chart.classList.add("still");
+      chart.on("plotly_relayout", (change) => {
+        if (change["scene.dragmode"]) chart.classList.remove("still");
+      });
+    }
     await Plotly.relayout(id, themed(layout));
   });
 

@@ -35,7 +35,13 @@ from orbandit.agents.gaussian.acquisition import (
 from orbandit.agents.gaussian.blended import Blended
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothesis
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
-from orbandit.agents.gaussian.quotient_kernel import QuotientKernel, aligned_kernel, plain_kernel, quotient_kernel
+from orbandit.agents.gaussian.quotient_kernel import (
+    QuotientKernel,
+    aligned_kernel,
+    is_of_folds,
+    plain_kernel,
+    quotient_kernel,
+)
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.gaussian.warp import NO_WARP, warped_about
@@ -214,7 +220,7 @@ class OrbitGP(Agent):
         self._is_for_best, self._acquisition = goal == "best", acquisition
         self._family = kernel or DEFAULT_FAMILY[goal]
         self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
-        invariant = quotient_kernel(self._space, self._group, self._family)
+        invariant = quotient_kernel(self._space, self._group, self._family, is_smooth=self._is_for_best)
         self._kernel = self._blended(invariant)
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
@@ -454,7 +460,7 @@ class OrbitGP(Agent):
         self.has_warned = True
         where = shown(self.arms.units.leave(found.point))
         self._notice = (
-            f"the rewards violate the symmetry: an element {describe(found.element)}, the mean at {where} "
+            f"the rewards violate the symmetry: where an element {describe(found.element)}, the mean at {where} "
             f"changes by {found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or "
             'pass symmetry="approximate".'
         )
@@ -472,8 +478,9 @@ class OrbitGP(Agent):
 
     @property
     def _can_align(self) -> bool:
-        """Whether there are aligned coordinates, other than the folds of reflection groups."""
-        return self._group is not None and 1 < self._group.order < math.inf and not self._group.is_reflection
+        """Whether there are aligned coordinates, other than the folds that the kernel is of."""
+        group = self._group
+        return group is not None and 1 < group.order < math.inf and not is_of_folds(group, self._is_for_best)
 
     def _aligned_to(self, reference: Array) -> QuotientKernel:
         group = Trivial(self._space.dim) if self._group is None else self._group

@@ -12,7 +12,14 @@ from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
 from orbandit.agents.gaussian.level import Level
 from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
-from orbandit.agents.gaussian.quotient_kernel import MAX_AVERAGED, QuotientKernel, aligned_kernel, quotient_kernel
+from orbandit.agents.gaussian.quotient_kernel import (
+    MAX_AVERAGED,
+    MAX_AVERAGED_EXCHANGES,
+    QuotientKernel,
+    aligned_kernel,
+    is_of_folds,
+    quotient_kernel,
+)
 from orbandit.groups.units import scale_classes
 
 G, S = ob.groups, ob.spaces
@@ -169,6 +176,51 @@ def test_listed_groups_give_the_averaged_kernel_over_its_prior_variances(name, f
 
     expected = [[mean(x, y) / math.sqrt(mean(x, x) * mean(y, y)) for y in b] for x in a]
     np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in REFLECTION if 1 < GROUPS[name]().order <= MAX_AVERAGED_EXCHANGES])
+def test_small_reflection_groups_of_smooth_means_are_averaged_over(name):
+    group = GROUPS[name]()
+    space = S.Ball(group.dim, radius=1.5, center=group.center)
+    kernel = quotient_kernel(space, group, "rbf", is_smooth=True)
+    assert not is_of_folds(group, is_smooth=True)
+    assert is_of_folds(group, is_smooth=False)
+    lengths = 0.5 * kernel.unit
+    scales = lengths[scale_classes(group.generators)]
+    a, b = np.concatenate([space.sample(4, 1), cases.delicate_points(group, 4, 2)]), space.sample(5, 3)
+    images = np.array([group.act(element, b) for element in group.elements()])
+
+    def mean(x, others):
+        return np.mean([np.exp(-(((x - y) / scales) ** 2).sum() / 2) for y in others])
+
+    def of(x, at):
+        own = mean(x, [group.act(element, x) for element in group.elements()])
+        theirs = mean(b[at], images[:, at])
+        return mean(x, images[:, at]) / math.sqrt(own * theirs)
+
+    expected = [[of(x, at) for at in range(len(b))] for x in a]
+    np.testing.assert_allclose(kernel.cross(kernel.features(a), kernel.features(b), lengths), expected, atol=1e-10)
+
+
+def test_a_smooth_mean_is_level_across_a_wall_and_the_max_kernel_is_not():
+    square, swap, h = S.Box(0.0, 1.0, dim=2), G.Symmetric(2), 1e-5
+    across = np.array([0.4, 0.4]) + np.array([[h, -h], [-h, h], [2 * h, -2 * h]])
+    kinks = {}
+    for is_smooth in (True, False):
+        kernel = quotient_kernel(square, swap, "rbf", is_smooth)
+        other = kernel.features(np.array([[0.7, 0.2]]))
+        one, twin, further = kernel.cross(kernel.features(across), other, 0.3 * kernel.unit)[:, 0]
+        assert one == pytest.approx(twin, abs=1e-12)
+        kinks[is_smooth] = abs(further - one) / h
+    assert kinks[True] < 1e-3 < 0.1 < kinks[False]
+
+
+def test_larger_reflection_groups_stay_with_folds():
+    for group in (G.Symmetric(5), G.Trivial(3)):
+        kernels = [quotient_kernel(S.Box(0.0, 1.0, dim=group.dim), group, is_smooth=each) for each in (True, False)]
+        points = np.random.default_rng(0).random((6, group.dim))
+        values = [each.cross(each.features(points), each.features(points), 0.3 * each.unit) for each in kernels]
+        np.testing.assert_array_equal(*values)
 
 
 def test_a_short_move_of_a_unit_and_a_move_of_all():

@@ -4,7 +4,8 @@
 `Group.structure`         kernel
 ========================  ==========================================================================================
 none is asked for         no group, and reflection groups: k of the distance of folds, which is the orbit distance:
-                          the max kernel, at the cost of one fold per point
+                          the max kernel, at the cost of one fold per point; if the mean is taken to be smooth, k
+                          averaged over up to MAX_AVERAGED_EXCHANGES elements
 `Multisets`               exchanges of blocks: k averaged over up to MAX_AVERAGED_EXCHANGES elements, beyond them k of
                           a distance of multisets, see `Layouts`
 `GramMatrices`            Orthogonal: k of the distance of invariants, see `Gram`
@@ -39,14 +40,14 @@ from orbandit.groups.structures import Extension, GramMatrices, Multisets, Rearr
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
-__all__ = ["MAX_AVERAGED", "QuotientKernel", "aligned_kernel", "plain_kernel", "quotient_kernel"]
+__all__ = ["MAX_AVERAGED", "QuotientKernel", "aligned_kernel", "is_of_folds", "plain_kernel", "quotient_kernel"]
 
 MAX_AVERAGED = 128
 """Most elements that a kernel is averaged over: the cost is proportional to their number."""
 
 MAX_AVERAGED_EXCHANGES = 24
 """Exchanges of blocks up to this order are averaged over: for few turbines that finds better
-layouts than `Layouts`."""
+layouts than `Layouts`. So are reflection groups of a smooth mean."""
 
 
 class _Setting(NamedTuple):
@@ -56,9 +57,12 @@ class _Setting(NamedTuple):
     classes: Index
     widths: Array
     family: Family
+    is_smooth: bool
 
 
-def quotient_kernel(space: Space, group: Group | None = None, family: str = "matern52") -> QuotientKernel:
+def quotient_kernel(
+    space: Space, group: Group | None = None, family: str = "matern52", is_smooth: bool = False
+) -> QuotientKernel:
     """Return the kernel of a family on the quotient of a space by a group.
 
     Parameters
@@ -69,6 +73,9 @@ def quotient_kernel(space: Space, group: Group | None = None, family: str = "mat
         It must map the space to itself; None is no symmetry.
     family : str
         "matern12", "matern32", "matern52" or "rbf".
+    is_smooth : bool
+        Whether the mean is taken to be smooth across the walls of a reflection group. The max
+        kernel allows for a kink there; the kernel averaged over the group does not.
 
     Raises
     ------
@@ -91,7 +98,7 @@ def quotient_kernel(space: Space, group: Group | None = None, family: str = "mat
     check_fit(space, group)
     group = Trivial(space.dim) if group is None else group
     classes = scale_classes(group.generators)
-    setting = _Setting(group, classes, _widths(space, classes), profile)
+    setting = _Setting(group, classes, _widths(space, classes), profile, is_smooth)
     return _as_kernel(_part(group, np.arange(group.dim), setting), setting)
 
 
@@ -130,6 +137,18 @@ def plain_kernel(space: Space, group: Group, family: str) -> QuotientKernel:
     return radial(widths, metric, family_named(family))
 
 
+def is_of_folds(group: Group, is_smooth: bool) -> bool:
+    """Whether `quotient_kernel` is k of the distance of folds.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> is_of_folds(ob.groups.Symmetric(3), is_smooth=False), is_of_folds(ob.groups.Symmetric(3), is_smooth=True)
+    (True, False)
+    """
+    return group.is_reflection and not (is_smooth and 1 < group.order <= MAX_AVERAGED_EXCHANGES)
+
+
 def _widths(space: Space, classes: Index) -> Array:
     """Return the mean width of the space in the coordinates of each class."""
     low, high = space.bounds
@@ -139,8 +158,10 @@ def _widths(space: Space, classes: Index) -> Array:
 def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
     """Return the metric or kernel of a part that acts on some columns about the common centre."""
     center, classes = setting.whole.center[columns], setting.classes[columns]
-    if group.is_reflection:
+    if is_of_folds(group, setting.is_smooth):
         return Folded(group, columns, center, classes, len(setting.widths))
+    if group.is_reflection:
+        return _listed(group, columns, setting)
     match group.structure:
         case Multisets() as units if group.order > MAX_AVERAGED_EXCHANGES:
             return Layouts(units, columns, center, classes)

@@ -270,9 +270,11 @@ def cones_at(horizon: int, share: float) -> None:
             f"  d = {dim}, n = {horizon:,}: regret {entry(usual)}, {len(usual)} seeds; over the best peer's {best:,}"
         )
         report(title, mean_of(usual) / best, f"at most {share}")
-        rng = np.random.default_rng(dim)
-        others = [cone_run(dim, rng.random(dim), horizon, seed) for seed in up_to(5)]
-        blind = [cone_run(dim, peak, horizon, seed, use_group=False) for seed in up_to(2)]
+        peaks = np.random.default_rng(dim).random((len(up_to(5)), dim))
+        others, blind = (
+            [cone_run(dim, own, horizon, seed, use_group) for seed, own in zip(up_to(5), peaks, strict=True)]
+            for use_group in (True, False)
+        )
         print(f"    {len(others)} random peaks: {entry(others)};  without the group: {entry(blind)}", flush=True)
 
 

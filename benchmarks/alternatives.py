@@ -94,15 +94,15 @@ def main() -> None:
     print(f"Regret over that of the choice, n = {HORIZON:,}: mean of 20 problems in each dimension (standard error),")
     print(f"{SEEDS} seeds each and {REFERENCE_SEEDS} for the choice. Spread: standard deviation over seeds / mean.")
     print("us: microseconds per round. Bounds fail with probability n^-level, where level = 1 unless said.")
-    print(f"{'':<48}" + "".join(f"{f'd = {dim}':>15}" for dim in DIMS) + f"{'spread':>8}{'us':>7}")
+    print(f"{'':<48}" + "".join(f"{f'd = {dim}':>13}" for dim in DIMS) + f"{'spread':>7}{'us':>6}")
     for label, rules in alternatives().items():
         ends, spent = (choice, seconds) if rules == Rules() else regrets(rules, problems, SEEDS)
         ratios = (ends.mean(axis=1) / choice.mean(axis=1)).reshape(len(DIMS), -1)
         errors = ratios.std(axis=1, ddof=1) / math.sqrt(ratios.shape[1])
-        cells = "".join(f"{m:8.2f} ({e:.2f})" for m, e in zip(ratios.mean(axis=1), errors, strict=True))
+        cells = "".join(f"{m:6.2f} ({e:.2f})" for m, e in zip(ratios.mean(axis=1), errors, strict=True))
         parts = ends.reshape(len(problems), -1, SEEDS)  # few seeds understate a deviation: as few in all rows
         spread = float((parts.std(axis=2, ddof=1) / parts.mean(axis=2)).mean())
-        print(f"{label:<48}{cells}{spread:8.2f}{spent / HORIZON * 1e6:7.1f}", flush=True)
+        print(f"{label:<48}{cells}{spread:7.2f}{spent / HORIZON * 1e6:6.1f}", flush=True)
 
 
 def alternatives() -> dict[str, Rules]:

@@ -2,8 +2,8 @@
 
 Links to files outside of docs/ work in a checkout. The site has these files, too: Markdown as a
 page, code as a page with a listing, a folder as a page of its code, and anything else as it is.
-Names of public classes and functions, set as code, become links to the reference. The page of the
-command shows what `orbandit COMMAND --help` prints.
+Names of public classes and functions, set as code, become links to the reference. Pictures open in
+full size. The page of the command shows what `orbandit COMMAND --help` prints.
 """
 
 import io
@@ -28,6 +28,7 @@ CODE = re.compile(
     r"<(?P<kept>a|h[1-6]|pre)\b.*?</(?P=kept)>|<code>(?P<name>[\w.]+)(?P<call>\([^<]*\))?</code>",
     re.DOTALL,
 )
+PICTURE = re.compile(r'<a\b.*?</a>|<img\b[^>]*\bsrc="(?P<source>[^":]+)"[^>]*>', re.DOTALL)
 LANGUAGES = {".py": "python", ".toml": "toml"}
 LISTING = """---
 hide: [toc]
@@ -83,13 +84,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Make names of the reference links to it, where they are set as code and no links yet."""
+    """Link names that are set as code to the reference, and pictures to their files."""
 
     def linked(found: re.Match[str]) -> str:
         place = _names.get(found["name"] or "")
         return f'<autoref identifier="{place}" optional>{found[0]}</autoref>' if place else found[0]
 
-    return CODE.sub(linked, html)
+    def opened(found: re.Match[str]) -> str:
+        source = found["source"]
+        return f'<a href="{source}">{found[0]}</a>' if source else found[0]
+
+    return PICTURE.sub(opened, CODE.sub(linked, html))
 
 
 def _page(path: str) -> str:

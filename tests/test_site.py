@@ -171,6 +171,11 @@ def test_names_in_guides_lead_to_the_reference(site):
     assert re.search(r'href="\.\./reference/agents\.html#orbandit\.agents\.OrbitTree"><code>OrbitTree</code>', guide)
 
 
+def test_pictures_open_in_full_size(site):
+    guide = (site / "howto" / "constraints.html").read_text(encoding="utf-8")
+    assert re.search(r'<a href="\.\./images/iea37\.png"><img [^>]*src="\.\./images/iea37\.png"', guide)
+
+
 def test_search_finds_guides_and_reference(site):
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     places = {entry["location"] for entry in index["docs"]}

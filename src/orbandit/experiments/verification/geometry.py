@@ -101,8 +101,8 @@ def clique_lines(setting: Setting, scales: tuple[float, ...]) -> Iterator[Line]:
     yield Line(
         "c",
         f"Props. 3 and 4 on the {name}",
-        "edges go both ways; N(i, delta) is a clique of G_2delta",
-        f"{one_way} one-way edges, {broken} broken cliques, at {checked} vertices",
+        "the graph is undirected; N(i, delta) is a clique of G_2delta",
+        f"{one_way} edges in one direction only, {broken} sets N that are no clique, at {checked} vertices",
         judged(broken == 0 and one_way == 0),
     )
     says = "cliques to cover G_2delta <= c delta^-d / |G|"
@@ -125,6 +125,6 @@ def _shrinking(
         part,
         claim,
         says,
-        f"times |G| / the number without the group: {shown} (to end below {limit:g})",
+        f"times |G| / the number without the group: {shown} (criterion: the last below {limit:g})",
         verdict,
     )

@@ -5,6 +5,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import final
 
+HEADING = """# The paper's claims, measured
+
+Written by `orbandit verify`. Parts: (a) fundamental domains, (b) sizes of nets, (c) the orbit
+graph, (d) regret bounds, (e) the exponent of n, (f) the exponent of |G|, (g) the lower bound, (h)
+slips of the paper. "Open" means not confirmed at this size, "vacuous" that the bound says nothing.
+Under (h), "pass" means that the slip was shown."""
+
 
 class Verdict(Enum):
     """The verdict on a claim."""
@@ -97,7 +104,7 @@ class Verification:
         head = ("part", "claim", "the paper says", "measured", "verdict")
         rows = [head, ("---",) * len(head), *(line.cells() for line in self.lines)]
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
-        return f"# The paper's claims, measured\n\n{table}\n\n{self.summary()}\n"
+        return f"{HEADING}\n\n{table}\n\n{self.summary()}\n"
 
 
 def judged(holds: bool) -> Verdict:

@@ -111,7 +111,7 @@ class _Slope:
             note = "; the cone was not found, so this is the family's own exponent"
         return (
             f"{self.value:.3f} +- {self.error:.3f} (margin {SLOPE_MARGIN}, or two standard errors); "
-            f"lost {self.shares.min():.2f} to {self.shares.max():.2f} of n delta / 2{note}"
+            f"regret {self.shares.min():.2f} to {self.shares.max():.2f} of n delta / 2{note}"
         )
 
 
@@ -131,7 +131,7 @@ def horizon_lines(space: Space, group: Group | None, horizons: tuple[int, ...], 
     yield Line(
         "e",
         f"Theorem 1, exponent of n: UniformMeshN, d = {d}, n = {horizons[0]:,} to {horizons[-1]:,}",
-        f"slope {target:.3f} of log R, after taking (log n)^(1/(d+2)) out",
+        f"slope {target:.3f} of log(R / (log n)^(1/(d+2))) over log n",
         f"{slope.words()}; {runs} runs each over the instances, delta = {HARDER:g} x the paper's. On the first family "
         f"alone {alone.value:.3f} +- {alone.error:.3f}: below 1, it learns",
         verdict,
@@ -154,7 +154,7 @@ def order_lines(space: Space, orders: tuple[int, ...], n: int, runs: int) -> Ite
         f"Theorem 1, exponent of |G|: UniformMeshN, disk, |G| = {2 * orders[0]} to {2 * orders[-1]}, n = {n:,}",
         f"slope {target:.3f} of log R over log |G|",
         f"{slope.words()}; {runs} runs each over the instances, delta = {HARDER:g} x the paper's. Without the group "
-        f"{control.value:.3f} +- {control.error:.3f}, which must not agree with it, too",
+        f"{control.value:.3f} +- {control.error:.3f}, which must differ from it",
         verdict,
     )
 

@@ -33,7 +33,7 @@ from orbandit.meshes.cells import DEEPEST, UNKNOWN, hashes
 from orbandit.spaces import Box, Space
 
 FIRST = 10
-"""Levels of cells made at the start in a box, where cells cost little."""
+"""Levels of cells made at the start in a box, where cells cost little; fewer for short horizons."""
 
 LEVELS = 3
 """Levels of cells made at a time, below every cell that was entered since the last time."""
@@ -236,7 +236,8 @@ class HOO(Agent):
         entered = (self.arms.cells.children[:, 0] == UNKNOWN) & (self._bounds < np.inf)
         entered[node] = True
         wanted = np.flatnonzero(entered)
-        for _ in range(FIRST if node == 0 and isinstance(self.arms.units.space, Box) else LEVELS):
+        is_first = node == 0 and isinstance(self.arms.units.space, Box)
+        for _ in range(min(FIRST, self._goal.bit_length()) if is_first else LEVELS):
             first = len(self.arms.cells)
             self.arms.cells.grow(wanted, self._depth)
             wanted = np.arange(first, len(self.arms.cells))

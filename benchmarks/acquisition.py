@@ -1,23 +1,26 @@
 """How much of the acquisition's maximum OrbitGP's search attains, in 2 to 40 dimensions.
 
-Run as `OMP_NUM_THREADS=1 python benchmarks/acquisition.py`, or on a part: `--problems d5 coverage --seeds 1`. All of it
-takes a core about twenty minutes.
+Run as `OMP_NUM_THREADS=1 python benchmarks/acquisition.py`, or on a part: `--problems d5 coverage
+--seeds 1`. All of it takes a core about twenty minutes.
 
-The problems are those of units_problems.py, with their noise. `ob.maximize` measures 300 points of each: an initial
-design of 2 (d + 1) uniform points, at most 75, and then its own choices. An agent with the goal "best" is told the
-first 30, 100 and 300 of them, and fits its parameters. Its bound m + beta sqrt(v) is then maximised for each weight
-beta of LADDER, by `best_bound` and by two long searches:
+The problems are those of units_problems.py, with their noise. `ob.maximize` measures 300 points of
+each: an initial design of 2 (d + 1) uniform points, at most 75, and then its own choices. An agent
+with the goal "best" is told the first 30, 100 and 300 of them, and fits its parameters. Its bound m
++ beta sqrt(v) is then maximised for each weight beta of LADDER, by `best_bound` and by two long
+searches:
 
     share = (bound found - median) / (largest bound - median),      median: of the means m at the points observed
 
-The largest bound is that of all three searches. The long ones begin with the best points observed, the best candidates
-and the best of other random points, one with the first, third, ... of each kind, the other with the rest, and with
-random points with several units in one place. By turns, all move up the gradient, and each unit of each goes to the
-best of many places, anywhere in the space and near its own; the better half goes on, until none gains. `again` is the
-share of the worse of the two: as far as it is below 1, the maximum itself is uncertain.
+The largest bound is that of all three searches. The long ones begin with the best points observed,
+the best candidates and the best of other random points, one with the first, third, ... of each
+kind, the other with the rest, and with random points with several units in one place. By turns, all
+move up the gradient, and each unit of each goes to the best of many places, anywhere in the space
+and near its own; the better half goes on, until none gains. `again` is the share of the worse of
+the two: as far as it is below 1, the maximum itself is uncertain.
 
-An entry is the mean over seeds, with the worst in brackets; `again` and milliseconds, of the processor, are over
-weights, too. Where most points observed are near the best, the median is high, and little is missed for a low share.
+An entry is the mean over seeds, with the worst in brackets; `again` and milliseconds, of the
+processor, are over weights, too. Where most points observed are near the best, the median is high,
+and little is missed for a low share.
 """
 
 import argparse
@@ -41,15 +44,19 @@ BLIND = ("d5", "permutation6", "coverage", "distribution")
 SIZES = (30, 100, 300)
 """Values told."""
 ROOM = 0.25
-"""The range of rewards reaches this part of what was seen beyond it, as that of `ob.maximize` does."""
+"""The range of rewards reaches this part of what was seen beyond it, as that of `ob.maximize`
+does."""
 STARTS, LEAST_STARTS, KEPT = 240, 8, 8
-"""A long search begins with so many of each kind over the dimension, and at least so many; and keeps so many."""
+"""A long search begins with so many of each kind over the dimension, and at least so many; and
+keeps so many."""
 STEPS = 150
 """Of an ascent in a long search."""
 NEAR, FAR, FINEST = 28, 12, 1e-4
-"""Places near and far that a unit is tried in, and the least distance of near ones in widths of the space."""
+"""Places near and far that a unit is tried in, and the least distance of near ones in widths of the
+space."""
 LITTLE, MOST_TURNS = 1e-4, 30
-"""A long search ends when a turn gains less than this part of what the best bound is above the median."""
+"""A long search ends when a turn gains less than this part of what the best bound is above the
+median."""
 
 
 class Attained(NamedTuple):

@@ -1,6 +1,7 @@
 """Adaptive agents: regret and speed against PyXAB's algorithms and CMA-ES, and with the group against without.
 
-Run as `make bench` or `python benchmarks/adaptive.py`; needs the extra `bench` for the peers, and five minutes.
+Run as `make bench` or `python benchmarks/adaptive.py`; needs the extra `bench` for the peers, and
+five minutes.
 """
 
 import time

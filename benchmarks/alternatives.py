@@ -1,14 +1,17 @@
 """What was tried before OrbitTree: other estimates, indices and play points for a tree of cells, side by side.
 
-Run as `python benchmarks/alternatives.py`; it needs numpy and numba only and takes two to four minutes on two cores.
+Run as `python benchmarks/alternatives.py`; it needs numpy and numba only and takes two to four
+minutes on two cores.
 
-Every row is a tree of cells on [0, 1]^d under Symmetric(d), with Bernoulli rewards and the Lipschitz constant 1. The
-leaf with the largest index is played at one point, or halved along its longest side once its spread is small:
+Every row is a tree of cells on [0, 1]^d under Symmetric(d), with Bernoulli rewards and the
+Lipschitz constant 1. The leaf with the largest index is played at one point, or halved along its
+longest side once its spread is small:
 
     index = estimate + beta * spread + alpha * radius,     halved when kappa * spread < radius
 
-Rows differ in what estimates the mean at a cell's point, and in one number or habit at a time. OrbitTree's constants
-were chosen on these 60 problems, so its regret here is no evidence of its worth: it is judged on others.
+Rows differ in what estimates the mean at a cell's point, and in one number or habit at a time.
+OrbitTree's constants were chosen on these 60 problems, so its regret here is no evidence of its
+worth: it is judged on others.
 """
 
 import math
@@ -27,9 +30,11 @@ F = TypeVar("F", bound=Callable[..., object])
 
 HORIZON = 10_000
 CAPACITY = 20_000  # cells of one tree
-SEEDS, REFERENCE_SEEDS = 4, 16  # runs per problem: of a row, and of the choice that the rows are divided by
+# runs per problem: of a row, and of the choice that the rows are divided by
+SEEDS, REFERENCE_SEEDS = 4, 16
 DIMS = (2, 3, 4)
-HOEFFDING, BERNSTEIN, KL, INHERITED, KRIGED = range(5)  # what a cell's estimate and spread are made of
+# what a cell's estimate and spread are made of
+HOEFFDING, BERNSTEIN, KL, INHERITED, KRIGED = range(5)
 CELLS, LEAVES, PLAYED = range(3)  # places in `Tree.sizes`
 
 
@@ -51,7 +56,8 @@ class Rules(NamedTuple):
     beta: float = 2.0
     alpha: float = 0.3
     kappa: float = 4.0
-    scale: float = 1.0  # kriging: the variogram's root over the distance, at 0 for Matern-3/2 or at 1
+    # kriging: the variogram's root over the distance, at 0 for Matern-3/2 or at 1
+    scale: float = 1.0
     length: float = 0.5  # kriging: length of the Matern-3/2 variogram
     power: float = 0.0  # kriging: power of the fractional variogram, or 0 for Matern-3/2
     neighbors: int = 32  # kriging: how many cells an estimate is made of
@@ -60,7 +66,8 @@ class Rules(NamedTuple):
     jitter: float = 0.0  # share of the cell that its point is drawn from; 0 for the centre
     halving: bool = False  # whether rounds 1024, 2048, ... halve the weight of all earlier plays
     level: float = 1.0  # confidence: bounds fail with probability n^-level
-    envelope: bool = False  # confidence: whether other cells bound this one by the Lipschitz condition
+    # confidence: whether other cells bound this one by the Lipschitz condition
+    envelope: bool = False
     widening: float = 1.9  # inherited: growth of the spread from parent to child
 
 
@@ -100,7 +107,8 @@ def main() -> None:
         ratios = (ends.mean(axis=1) / choice.mean(axis=1)).reshape(len(DIMS), -1)
         errors = ratios.std(axis=1, ddof=1) / math.sqrt(ratios.shape[1])
         cells = "".join(f"{m:6.2f} ({e:.2f})" for m, e in zip(ratios.mean(axis=1), errors, strict=True))
-        parts = ends.reshape(len(problems), -1, SEEDS)  # few seeds understate a deviation: as few in all rows
+        # few seeds understate a deviation: as few in all rows
+        parts = ends.reshape(len(problems), -1, SEEDS)
         spread = float((parts.std(axis=2, ddof=1) / parts.mean(axis=2)).mean())
         print(f"{label:<48}{cells}{spread:7.2f}{spent / HORIZON * 1e6:6.1f}", flush=True)
 
@@ -108,7 +116,8 @@ def main() -> None:
 def alternatives() -> dict[str, Rules]:
     """Return the rows of the table by label."""
     choice = Rules()
-    bound = Rules(HOEFFDING, beta=1.0, alpha=1.0, kappa=1.0, batch=0.0)  # levels below 1: the best of a few tried here
+    # levels below 1: the best of a few tried here
+    bound = Rules(HOEFFDING, beta=1.0, alpha=1.0, kappa=1.0, batch=0.0)
     return {
         "Hoeffding": bound,
         "Hoeffding, level 0.1": bound._replace(level=0.1),
@@ -312,7 +321,8 @@ def confidence(cell: int, rules: Rules, tree: Tree) -> tuple[float, float]:
     if rules.estimate == BERNSTEIN:
         return mean, math.sqrt(2.0 * mean * (1.0 - mean) * level / count) + 3.0 * level / count
     upper, lower = kl_bound(mean, level / count), 1.0 - kl_bound(1.0 - mean, level / count)
-    width = max(upper - mean, mean - lower)  # not upper - mean alone: that is 0 after a single success
+    # not upper - mean alone: that is 0 after a single success
+    width = max(upper - mean, mean - lower)
     return upper - width, width
 
 
@@ -371,8 +381,9 @@ def nearest(cell: int, rules: Rules, tree: Tree) -> tuple[IndexArray, FloatArray
 def kriged(cell: int, rules: Rules, tree: Tree) -> tuple[float, float]:
     """Return the estimate of the mean at a cell's point from its neighbours' averages, and its deviation.
 
-    Given that mean, the averages differ from it by amounts whose covariance the variogram and the noise make. The mean
-    has the root's prior, so a Cholesky factor of the covariance, and 1 and the averages solved against it, give both.
+    Given that mean, the averages differ from it by amounts whose covariance the variogram and the
+    noise make. The mean has the root's prior, so a Cholesky factor of the covariance, and 1 and the
+    averages solved against it, give both.
     """
     precision, weighted = tree.prior_precisions[0], tree.prior_precisions[0] * tree.prior_means[0]
     cells, gaps = nearest(cell, rules, tree)

@@ -1,8 +1,8 @@
 """Regret of the agents on meshes with the paper's delta and with delta="safe", with the group and without.
 
-Run as `python benchmarks/deltas.py`. Peaks of cones are random, and each has its own seed, the same for all agents: on
-one peak it is luck how near a mesh comes to it. Ratios are to the agent without the group, for which both deltas are
-the same.
+Run as `python benchmarks/deltas.py`. Peaks of cones are random, and each has its own seed, the same
+for all agents: on one peak it is luck how near a mesh comes to it. Ratios are to the agent without
+the group, for which both deltas are the same.
 """
 
 import numpy as np

@@ -68,13 +68,15 @@ BACKWARDS = ("permutation6",)
 """All coordinates are exchanged: orders do not matter, but directions do."""
 BUDGETS, FIRST_SEED, SEEDS = (100, 300, 1_000), 5_000, 10
 BUMP, BUMP_WIDTH, OFFSET = 0.3, 0.25, 0.15
-"""Height of the bump of a unit in ranges, its deviation and the shift of a centre in widths of the space."""
+"""Height of the bump of a unit in ranges, its deviation and the shift of a centre in widths of the
+space."""
 LEAST = 1e-4
 """No regret is less."""
 ROUNDS = 10_000
 """On cones."""
 IMAGES, STARTS, STEPS, TRIES = 256, 1, 300, 64
-"""Of the search for an optimum: images, how many of them it starts from, steps, and points tried in each."""
+"""Of the search for an optimum: images, how many of them it starts from, steps, and points tried in
+each."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,8 @@ def measured(cases: Sequence[Case], jobs: int, path: Path) -> Iterator[Run]:
     """Yield runs as they end, each when it is in the file."""
     if not cases:
         return
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read by new processes
+    # read by new processes
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     is_cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
     pool = ProcessPoolExecutor(min(jobs, len(cases)), mp_context=get_context("spawn"))
     try:

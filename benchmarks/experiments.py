@@ -1,11 +1,13 @@
 """What an experiment costs beyond its rounds, what a kill costs, and how long a page takes.
 
-Run as `python benchmarks/experiments.py`; it takes about ten minutes on two cores. Each line says what was measured and
-what it is held against:
+Run as `python benchmarks/experiments.py`; it takes about ten minutes on two cores. Each line says
+what was measured and what it is held against:
 
 1. store, progress and engine over bare `ob.simulate`: 200 runs of 10^5 rounds, at most 1.10;
-2. `python -c "import numpy, orbandit"` and `orbandit --help`, over `python -c "import numpy"`: at most 1.5 and 2.5;
-3. an experiment killed 20 times at random moments: its results are those of one that was left alone;
+2. `python -c "import numpy, orbandit"` and `orbandit --help`, over `python -c "import numpy"`: at
+   most 1.5 and 2.5;
+3. an experiment killed 20 times at random moments: its results are those of one that was left
+   alone;
 4. a page of 1,000 runs: at most 20 s and 8 MB.
 """
 

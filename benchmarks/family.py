@@ -1,8 +1,9 @@
 """Published algorithms on trees: regret and speed beside PyXAB's, on boxes without a group, with the same constants.
 
-Run as `python benchmarks/family.py`, or with some names of algorithms; needs the extra `bench` for PyXAB; 10 minutes.
-HCT and VHCT are compared by their regret, the others by their simple regret, SequOOL on rewards without noise. A peer
-that fails is named. Where PyXAB's takes minutes, there is no n = 10,000, or only one seed of it.
+Run as `python benchmarks/family.py`, or with some names of algorithms; needs the extra `bench` for
+PyXAB; 10 minutes. HCT and VHCT are compared by their regret, the others by their simple regret,
+SequOOL on rewards without noise. A peer that fails is named. Where PyXAB's takes minutes, there is
+no n = 10,000, or only one seed of it.
 """
 
 import sys

@@ -2,13 +2,13 @@
 
     python benchmarks/find_symmetry.py --minutes 15
 
-prints the table of docs/concepts/groups.md. A function is the mean of a function without symmetry over the
-planted group: smooth (random Fourier features) or structured (sums over units and pairs, and
-peaks), seed by seed in turn; the noise is 2, 5 and 10 % of its deviation. A result is exact if just
-the candidates that hold are accepted, and false if one is that does not. Beside it stands a test by
-pairs of images with as many measurements, which knows the noise: a random point and its image under
-every candidate, as often as there are measurements for it; a candidate is accepted if no image
-differs from its point by more than three deviations.
+prints the table of docs/concepts/groups.md. A function is the mean of a function without symmetry
+over the planted group: smooth (random Fourier features) or structured (sums over units and pairs,
+and peaks), seed by seed in turn; the noise is 2, 5 and 10 % of its deviation. A result is exact if
+just the candidates that hold are accepted, and false if one is that does not. Beside it stands a
+test by pairs of images with as many measurements, which knows the noise: a random point and its
+image under every candidate, as often as there are measurements for it; a candidate is accepted if
+no image differs from its point by more than three deviations.
 
 Seeds are 0, 1, ..., all cases of one before the next, until `--seeds` are done or the processor has
 spent `--minutes`, or the process is told to end; of 300 points, which take longest, every fourth
@@ -193,7 +193,8 @@ def main() -> None:
     looked_for = {name: default_candidates(case.space) for name, case in cases.items()}
     tallies = {(name, n): Tally() for name in cases for n in _sizes(cases[name])}
     ended = list[int]()
-    signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))  # so that what there is is printed
+    # so that what there is is printed
+    signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))
     for seed in range(chosen.seeds):
         for (name, n), tally in tallies.items():
             is_due = n < LARGEST or seed % EVERY == 0

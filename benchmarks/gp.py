@@ -1,14 +1,16 @@
 """OrbitGP: regret and speed against kernels averaged over orbits, CMA-ES, TPE and OrbitTree, with a group and without.
 
-Run as `python benchmarks/gp.py` or, for one part, `python benchmarks/gp.py cones`, with fewer seeds than usual by
-`--seeds=3`, and without rivals by `--ours`. The parts are brown, stuck, steps, landscapes, cones, longcones,
-speed, applications and crossover. It needs the extra `bench` and, with all seeds, some three hours of one core.
-Run it with OMP_NUM_THREADS=1, as the figures were measured: matrices are small, and threads get in each other's way.
+Run as `python benchmarks/gp.py` or, for one part, `python benchmarks/gp.py cones`, with fewer seeds
+than usual by `--seeds=3`, and without rivals by `--ours`. The parts are brown, stuck, steps,
+landscapes, cones, longcones, speed, applications and crossover. It needs the extra `bench` and,
+with all seeds, some three hours of one core. Run it with OMP_NUM_THREADS=1, as the figures were
+measured: matrices are small, and threads get in each other's way.
 
-Seeds are 0, 1, 2, ... throughout: a seed gives the agent's randomness and the noise and, in `brown` and `landscapes`,
-the function too. An entry is a mean with its standard error. OrbitGP has its defaults and is told neither Lipschitz
-constant, length scale nor noise, but on cones, whose slope its rivals know. Noise of a deviation s is Gaussian, clipped
-six deviations beyond the range of means, so that nothing is lost of it.
+Seeds are 0, 1, 2, ... throughout: a seed gives the agent's randomness and the noise and, in `brown`
+and `landscapes`, the function too. An entry is a mean with its standard error. OrbitGP has its
+defaults and is told neither Lipschitz constant, length scale nor noise, but on cones, whose slope
+its rivals know. Noise of a deviation s is Gaussian, clipped six deviations beyond the range of
+means, so that nothing is lost of it.
 """
 
 import math
@@ -147,15 +149,17 @@ BROWN: list[tuple[str, Any, int, dict[str, Any], str, str]] = [
 def brown() -> None:
     """Print regret on Gaussian processes, in the units of Brown, Cioba and Bogunovic.
 
-    They draw one function with a Matern-5/2 kernel of variance 1 and length 0.12, averaged over the group, from values
-    at 64 (plane), 256 (three dimensions) or 512 (six) random points, and measure it with Gaussian noise of deviation
-    0.01. Their agent knows the kernel, takes the noise to have variance 0.01, begins at a random point and takes the
-    bound with beta = 2, that is sqrt(2) deviations. Their regret is in units of the function, whose own deviation is
-    about 1 / sqrt |G|, and against the best value that any of their runs found. Here each seed has another
-    function, regret is against the proved optimum, and OrbitGP learns the kernel's parameters.
+    They draw one function with a Matern-5/2 kernel of variance 1 and length 0.12, averaged over the
+    group, from values at 64 (plane), 256 (three dimensions) or 512 (six) random points, and measure
+    it with Gaussian noise of deviation 0.01. Their agent knows the kernel, takes the noise to have
+    variance 0.01, begins at a random point and takes the bound with beta = 2, that is sqrt(2)
+    deviations. Their regret is in units of the function, whose own deviation is about 1 / sqrt |G|,
+    and against the best value that any of their runs found. Here each seed has another function,
+    regret is against the proved optimum, and OrbitGP learns the kernel's parameters.
 
-    `GaussianProcess` maps its function to means in [0.05, 0.95]. The factor is no part of its public face: `_scale`,
-    0.9 over the proved height of the function. In six dimensions the proof copes with 16 centres, not with 512.
+    `GaussianProcess` maps its function to means in [0.05, 0.95]. The factor is no part of its
+    public face: `_scale`, 0.9 over the proved height of the function. In six dimensions the proof
+    copes with 16 centres, not with 512.
     """
     print("Gaussian processes as Brown et al.'s, each seed another function; regret in units of the process")
     for name, group, rounds, options, aim, simple_aim in BROWN:
@@ -202,7 +206,8 @@ def theirs(group: Any, rounds: int, options: dict[str, Any], seed: int) -> Run:
     """Return a run of their agent, which knows the kernel, on one of the functions; in units of the process."""
     problem = P.GaussianProcess(group, seed=seed, tolerance=0.001, **options)
     unit = problem._scale
-    zero = 0.05 - unit * problem._certificate.low  # the mean where the process is 0, which is the mean of its prior
+    # the mean where the process is 0, which is the mean of its prior
+    zero = 0.05 - unit * problem._certificate.low
     run = play(OrbitAveraged(problem, seed, 0.12, zero, unit), problem, rounds, seed, 0.01 * unit)
     return Run(run.regret / unit, run.simple / unit, run.seconds)
 

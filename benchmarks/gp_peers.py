@@ -1,9 +1,9 @@
 """Peers of OrbitGP, each with `ask`, `tell` and `recommend`: CMA-ES, TPE, and the orbit-averaged kernel in BoTorch.
 
-CMA-ES and TPE search the box around the space, and their points are moved to the nearest of the space before they are
-measured. None of the two knows the group: neither has a place for one. Each recommends what its users would take from
-it: CMA-ES the mean of its distribution, TPE the best trial, and the kernel model the observed point with the largest
-posterior mean.
+CMA-ES and TPE search the box around the space, and their points are moved to the nearest of the
+space before they are measured. None of the two knows the group: neither has a place for one. Each
+recommends what its users would take from it: CMA-ES the mean of its distribution, TPE the best
+trial, and the kernel model the observed point with the largest posterior mean.
 """
 
 import math
@@ -21,7 +21,8 @@ import orbandit as ob
 from orbandit._checks import Array
 
 RESTARTS, RAW_SAMPLES, BETA = 8, 1024, 2.0
-"""Ascents, their first candidates, and the square of the deviation's weight: those of Brown et al."""
+"""Ascents, their first candidates, and the square of the deviation's weight: those of Brown et
+al."""
 PATIENCE, MEMORY = 240, 14
 """Seconds and GB after which a step of a peer is ended."""
 FIRST = 5
@@ -108,9 +109,10 @@ class Tpe:
 class OrbitAveraged:
     """invariantkernels in BoTorch: a Matern-5/2 kernel averaged over the group, and the upper confidence bound.
 
-    The mean over one orbit (`is_isotropic`), the cheaper of its two forms. Parameters are fitted by BoTorch, with its
-    own priors, whenever the rewards have grown by a tenth; or, with `length_scale`, known and those of Brown et al.:
-    the length, the signal 1 and the noise variance 0.01.
+    The mean over one orbit (`is_isotropic`), the cheaper of its two forms. Parameters are fitted by
+    BoTorch, with its own priors, whenever the rewards have grown by a tenth; or, with
+    `length_scale`, known and those of Brown et al.: the length, the signal 1 and the noise variance
+    0.01.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Speed of folds and orbit distances, as ratios to a named rival measured in the same run.
 
-Run as `make bench` or `python benchmarks/groups.py`. Each figure is the median over rounds that time both
-sides in turn, so that a busy machine slows both.
+Run as `make bench` or `python benchmarks/groups.py`. Each figure is the median over rounds that
+time both sides in turn, so that a busy machine slows both.
 """
 
 import time

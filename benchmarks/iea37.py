@@ -1,9 +1,9 @@
 """The layouts of IEA Wind Task 37: annual energy as a black box, without gradients, beside published results.
 
-Run as `python benchmarks/iea37.py`, or on a part: `--turbines 16 --kinds exact --rivals group plain --budget 1000
---seeds 2 --jobs 2`. It needs the extra `bench`. Every run that has ended is added to benchmarks/iea37_results.jsonl,
-and what is there is not run again. At the end, and with `--table` without measuring anything, the tables are printed
-and docs/images/iea37.png is drawn.
+Run as `python benchmarks/iea37.py`, or on a part: `--turbines 16 --kinds exact --rivals group plain
+--budget 1000 --seeds 2 --jobs 2`. It needs the extra `bench`. Every run that has ended is added to
+benchmarks/iea37_results.jsonl, and what is there is not run again. At the end, and with `--table`
+without measuring anything, the tables are printed and docs/images/iea37.png is drawn.
 
     group, plain                 `ob.maximize` by OrbitGP with the exchanges of turbines and without, and the rules as
                                  `feasible`
@@ -11,11 +11,12 @@ and docs/images/iea37.png is drawn.
     random                       random layouts
     cmaes, tpe, turbo            CMA-ES from a random start, Optuna's TPE, TuRBO-1
 
-All have the same repair, that of `FeasibleSet`: layouts that break a rule are brought back along its margins. What
-rivals propose is told as it was proposed. `exact` measures the energy of a year;
-`noisy` that of four winds drawn from the rose, scaled to the year. Judged is the true energy: of the best layout
-measured if measurements are exact, else of the one recommended, by the luckiest measurement for rivals.
-Where a search has no run of a budget, its next longer one is read off there. Seeds are 0, 1, ...
+All have the same repair, that of `FeasibleSet`: layouts that break a rule are brought back along
+its margins. What rivals propose is told as it was proposed. `exact` measures the energy of a year;
+`noisy` that of four winds drawn from the rose, scaled to the year. Judged is the true energy: of
+the best layout measured if measurements are exact, else of the one recommended, by the luckiest
+measurement for rivals. Where a search has no run of a budget, its next longer one is read off
+there. Seeds are 0, 1, ...
 """
 
 import argparse
@@ -149,7 +150,8 @@ def measured(cases: Sequence[Case], jobs: int, path: Path) -> Iterator[Run]:
     """Yield runs as they end, each when it is in the file."""
     if not cases:
         return
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read by new processes
+    # read by new processes
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     is_cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
     pool = ProcessPoolExecutor(min(jobs, len(cases)), mp_context=get_context("spawn"))
     try:
@@ -263,8 +265,8 @@ def driven(case: Case, log: Log) -> Array:
 def repaired(layout: Array, region: FeasibleSet, rng: np.random.Generator) -> Array:
     """Return a feasible layout near a rival's, which may break several rules at once.
 
-    If Newton steps do not get there, it is on the way from a random feasible layout: on that from the best one, what
-    cannot be repaired would be told as good.
+    If Newton steps do not get there, it is on the way from a random feasible layout: on that from
+    the best one, what cannot be repaired would be told as good.
     """
     for _ in range(REPAIRS):
         layout = region.approached(layout)

@@ -1,13 +1,14 @@
 """What the sampler for Optuna costs, and how long a new process takes to rebuild it.
 
-Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/integrations.py`; it takes about three minutes. What
-is measured, and the limits that it is held against:
+Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/integrations.py`; it takes about three minutes.
+What is measured, and the limits that it is held against:
 
-1. time in the sampler per trial after 1,000 finished trials, in memory, over TPESampler's, in turn: with `OrbitTree` at
-   most 0.1, with `OrbitGP` at most 1;
-2. the same while three other trials are running, over what it is without them, in turn: at most 1.3 with `OrbitGP`;
-3. time from a file of 10,000 trials to the first proposal, less the time Optuna takes to load them, over the latter: at
-   most 3.
+1. time in the sampler per trial after 1,000 finished trials, in memory, over TPESampler's, in turn:
+   with `OrbitTree` at most 0.1, with `OrbitGP` at most 1;
+2. the same while three other trials are running, over what it is without them, in turn: at most 1.3
+   with `OrbitGP`;
+3. time from a file of 10,000 trials to the first proposal, less the time Optuna takes to load them,
+   over the latter: at most 3.
 """
 
 import contextlib

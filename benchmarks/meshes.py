@@ -1,7 +1,7 @@
 """Sizes and speed of meshes and their graphs, as ratios to a named rival measured in the same run.
 
-Run as `make bench` or `python benchmarks/meshes.py`. Times are medians over several rounds, but for the rival on the
-icosahedron, which takes too long to be timed more than once.
+Run as `make bench` or `python benchmarks/meshes.py`. Times are medians over several rounds, but for
+the rival on the icosahedron, which takes too long to be timed more than once.
 """
 
 import resource

@@ -5,10 +5,10 @@ The runs are those of an experiment, which may be killed and goes on:
     orbandit run examples/paper.toml --out out/paper.db
     python benchmarks/paper.py out/paper.db
 
-The second command writes benchmarks/paper_results.jsonl, a line for each problem, horizon and agent,
-and prints the tables; `python benchmarks/paper.py` prints what is there. The whole experiment takes
-days of a core. `--horizons 1000 10000` plays some of its horizons, each into a file of its own,
-out/paper-1000.db and out/paper-10000.db, which are then read:
+The second command writes benchmarks/paper_results.jsonl, a line for each problem, horizon and
+agent, and prints the tables; `python benchmarks/paper.py` prints what is there. The whole
+experiment takes days of a core. `--horizons 1000 10000` plays some of its horizons, each into a
+file of its own, out/paper-1000.db and out/paper-10000.db, which are then read:
 
     python benchmarks/paper.py --horizons 1000 10000
 """

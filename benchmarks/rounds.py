@@ -202,7 +202,8 @@ def shifted_mesh(group: G.Group | None, delta: float, rng: np.random.Generator) 
     if group is not None:
         onto_cone(lattice, group.domain().normals, points)
     points = np.clip(points, 0.0, 1.0)
-    covering = np.linalg.norm(points - lattice, axis=1) <= delta  # the others' cells miss the cube or the chamber
+    # the others' cells miss the cube or the chamber
+    covering = np.linalg.norm(points - lattice, axis=1) <= delta
     return M.Mesh(np.unique(points[covering], axis=0), delta)
 
 

@@ -1,21 +1,23 @@
 """Studies of real parts through Optuna: OrbitSampler with the symmetry and without, TPE, CMA-ES and random search.
 
-Run as `python benchmarks/studies.py` or, for one problem, `python benchmarks/studies.py machines`; the other is `wind`.
-It needs the extra `bench` and, with all seeds, some fifteen minutes of one core. To try it out,
-`--seeds=1 --trials=60 --out=out/try.jsonl --picture=out/try.png`. Each run that has ended is added to a file (`--out`),
-and a benchmark that was stopped goes on from there: delete the file to measure anew. `--jobs` processes, by default one
-for each core, take a run each, with one thread for linear algebra.
+Run as `python benchmarks/studies.py` or, for one problem, `python benchmarks/studies.py machines`;
+the other is `wind`. It needs the extra `bench` and, with all seeds, some fifteen minutes of one
+core. To try it out, `--seeds=1 --trials=60 --out=out/try.jsonl --picture=out/try.png`. Each run
+that has ended is added to a file (`--out`), and a benchmark that was stopped goes on from there:
+delete the file to measure anew. `--jobs` processes, by default one for each core, take a run each,
+with one thread for linear algebra.
 
-A trial is one noisy measurement: a simulation of the queues, or the power in one wind. Judged is the true mean, which
-no sampler sees, of
+A trial is one noisy measurement: a simulation of the queues, or the power in one wind. Judged is
+the true mean, which no sampler sees, of
 
     recommended   what the user gets: `sampler.recommend(study)` of OrbitSampler, `study.best_params` of all others;
     found         the best of all trials so far, by their true means, which nobody can tell from noisy values.
 
-All samplers have their defaults, and none is told the number of trials, so that one study of 1,000 is read off after
-100, 300 and 1,000. The sites of turbines are discs: studies search the square around each, and what lies outside of a
-disc is brought back radially. Of the symmetries of the farm the square keeps those of Dihedral(4), 48 elements with the
-exchanges of turbines. Seeds are 100, 101, ...: smaller ones were used while the sampler was written.
+All samplers have their defaults, and none is told the number of trials, so that one study of 1,000
+is read off after 100, 300 and 1,000. The sites of turbines are discs: studies search the square
+around each, and what lies outside of a disc is brought back radially. Of the symmetries of the farm
+the square keeps those of Dihedral(4), 48 elements with the exchanges of turbines. Seeds are 100,
+101, ...: smaller ones were used while the sampler was written.
 """
 
 import argparse
@@ -142,7 +144,8 @@ def measured(keys: Sequence[tuple[str, str, int, int]], jobs: int, path: Path) -
     """Yield runs as they end, each when it is in the file."""
     if not keys:
         return
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read by new processes
+    # read by new processes
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     path.parent.mkdir(parents=True, exist_ok=True)
     is_cut = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size > 0
     pool = ProcessPoolExecutor(min(jobs, len(keys)), mp_context=multiprocessing.get_context("spawn"))

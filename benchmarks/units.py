@@ -1,15 +1,18 @@
 """Does knowing the symmetry pay? OrbitGP with the group and without against other searches, 2 to 40 dimensions.
 
-Run as `python benchmarks/units.py`, or on a part: `--problems coverage iea37 --rivals group plain --budgets 100 300
---seeds 5 --jobs 2`. Every run that has ended is added to benchmarks/units_results.jsonl, and what is there is not run
-again: rivals do not change, and a benchmark that was stopped goes on. `--quick` is 3 seeds. At the end, and with
-`--table` without measuring anything, the tables are printed and docs/images/units.png is drawn. `--check` measures
-whether means are invariant, whether the optima are what the file says, and whether 0.1.0 has the same problems.
+Run as `python benchmarks/units.py`, or on a part: `--problems coverage iea37 --rivals group plain
+--budgets 100 300 --seeds 5 --jobs 2`. Every run that has ended is added to
+benchmarks/units_results.jsonl, and what is there is not run again: rivals do not change, and a
+benchmark that was stopped goes on. `--quick` is 3 seeds. At the end, and with `--table` without
+measuring anything, the tables are printed and docs/images/units.png is drawn. `--check` measures
+whether means are invariant, whether the optima are what the file says, and whether 0.1.0 has the
+same problems.
 
-It needs the extra `bench` (of torch, the build for processors will do), git, and a clone that has the commit of 0.1.0:
-that version's sources are taken from it once, into out/, and run in processes that find them first. A run of 300 takes
-a core 3 to 15 seconds (TPE, OrbitGP; 100 under a `Joint` group), a minute or two (GPSampler) or three to five (TuRBO),
-and the time grows with the square of the budget: all of it takes days.
+It needs the extra `bench` (of torch, the build for processors will do), git, and a clone that has
+the commit of 0.1.0: that version's sources are taken from it once, into out/, and run in processes
+that find them first. A run of 300 takes a core 3 to 15 seconds (TPE, OrbitGP; 100 under a `Joint`
+group), a minute or two (GPSampler) or three to five (TuRBO), and the time grows with the square of
+the budget: all of it takes days.
 
     group, plain                 `ob.maximize` with the group and without, by the sources that are run
     old-group, old-plain         the same of 0.1.0; from 3,000 evaluations on its `maximize` takes OrbitTree
@@ -19,11 +22,12 @@ and the time grows with the square of the budget: all of it takes days.
     tpe-folded, gpsampler-folded poor man's symmetry: what they propose is folded, measured and told as folded
     turbo                        TuRBO-1
 
-The problems are those of units_problems.py. The i-th evaluation of a seed has the same noise for all. Regret is
-(optimum - true mean) / (optimum - mean over random points), at least 1e-4: of the point recommended, and of the best
-point played. The file keeps true means, so that an optimum can be raised: a run that beats one says so and raises it.
-Seeds are 5000, 5001, ...: nobody tuned on them. Agents that know their budget have a run for each, others are read off.
-GPSampler and TuRBO have budgets up to 300 and 5 seeds. Figures are compared for seeds that both have, never others.
+The problems are those of units_problems.py. The i-th evaluation of a seed has the same noise for
+all. Regret is (optimum - true mean) / (optimum - mean over random points), at least 1e-4: of the
+point recommended, and of the best point played. The file keeps true means, so that an optimum can
+be raised: a run that beats one says so and raises it. Seeds are 5000, 5001, ...: nobody tuned on
+them. Agents that know their budget have a run for each, others are read off. GPSampler and TuRBO
+have budgets up to 300 and 5 seeds. Figures are compared for seeds that both have, never others.
 """
 
 import argparse
@@ -59,7 +63,8 @@ BUDGETS, FIRST_SEED, SEEDS, QUICK = (100, 300, 1_000, 5_000), 5_000, 10, 3
 OLD, OLD_COMMIT = "0.1.0", "8e2aff0"
 OURS, WITHOUT = "group", ("plain", "old-plain")
 ORBANDIT = {"group": "", "plain": "", "old-group": OLD, "old-plain": OLD}
-"""Rivals that are orbandit's, which know their budget, and their version, if it is not that of the sources run."""
+"""Rivals that are orbandit's, which know their budget, and their version, if it is not that of the
+sources run."""
 SLOW, SLOW_BUDGET, SLOW_SEEDS = ("gpsampler", "gpsampler-folded", "turbo"), 300, 5
 RIVALS = (*ORBANDIT, "random", "cmaes", "cmaes-lr", "tpe", "tpe-folded", *SLOW)
 AIMS = {
@@ -68,7 +73,8 @@ AIMS = {
     "over the best rival": (0.8, 0.6, 0.6, 0.8),
     "recommended over played": (1.5, 1.5, 1.5, 1.5),
 }
-"""What geometric means over the problems are to be at most, for each budget; "worst" is a single problem's."""
+"""What geometric means over the problems are to be at most, for each budget; "worst" is a single
+problem's."""
 TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 ENDS = TICKS[0], TICKS[-1]
 """Ratios beyond are drawn at the ends."""
@@ -453,7 +459,8 @@ def over(one: Figures, others: Sequence[Figures], rival: str = "") -> Ratio:
     ours = np.array([one[seed][0] for seed in seeds])
     theirs = min((np.array([other[seed][0] for seed in seeds]) for other in others), key=np.mean)
     ratio = float(ours.mean() / theirs.mean())
-    spread = np.std(ours - ratio * theirs, ddof=1) if len(seeds) > 1 else np.nan  # of a ratio of means, seed by seed
+    # of a ratio of means, seed by seed
+    spread = np.std(ours - ratio * theirs, ddof=1) if len(seeds) > 1 else np.nan
     return Ratio(ratio, float(spread / np.sqrt(len(seeds)) / theirs.mean()), len(seeds), rival)
 
 

@@ -1,14 +1,15 @@
 """Problems of exchangeable units, 2 to 40 dimensions, all maximised: formulas, spaces, groups, noise and optima.
 
-Units are planar points p_1, ..., p_n in [-1, 1]^2 and the group is BlockPermutation(n, 2) unless a builder says
-otherwise. Random targets are drawn once, by `default_rng(0)` for each problem, in the order of its formula; an even
-mixture is one half of either kind. Noise is Gaussian with 2 % of the deviation of the function over random points, but
-for problems that say otherwise: those of docs/concepts/orbit_gp.md have the noise they have there,
-and real parts their own.
+Units are planar points p_1, ..., p_n in [-1, 1]^2 and the group is BlockPermutation(n, 2) unless a
+builder says otherwise. Random targets are drawn once, by `default_rng(0)` for each problem, in the
+order of its formula; an even mixture is one half of either kind. Noise is Gaussian with 2 % of the
+deviation of the function over random points, but for problems that say otherwise: those of
+docs/concepts/orbit_gp.md have the noise they have there, and real parts their own.
 
-What is computed once is kept in units_optima.json: the mean and deviation over 20,000 random points, the best value
-known, and where; `units_search.py` raises it. The first seven are those of GP-Perm (Fotias and Gaganis, arXiv
-2605.02409), with their constants, but for the centroid's target in `particles`, which is theirs moved off the middle.
+What is computed once is kept in units_optima.json: the mean and deviation over 20,000 random
+points, the best value known, and where; `units_search.py` raises it. The first seven are those of
+GP-Perm (Fotias and Gaganis, arXiv 2605.02409), with their constants, but for the centroid's target
+in `particles`, which is theirs moved off the middle.
 """
 
 import functools
@@ -35,7 +36,8 @@ NOISE = 0.02
 """Deviation of noise over that of the function at random points."""
 RANDOM_POINTS, CHUNK = 20_000, 500
 SAME = 1e-3
-"""An element fixes an optimum that it moves by less than this, in widths of the space: a search finds no exact ones."""
+"""An element fixes an optimum that it moves by less than this, in widths of the space: a search
+finds no exact ones."""
 CAP = 1e3
 """Charges that come together have no more energy than this."""
 
@@ -60,8 +62,9 @@ class Record:
 class Units:
     """A problem: where, what leaves it alone, its true mean at points (m, dim), how it is measured, and its units.
 
-    `deviation` is that of Gaussian noise, if it is not 2 % of the function's own; `draw` a measurement that is no mean
-    plus Gaussian noise. `size` is the number of coordinates of a unit, for searches that move one at a time.
+    `deviation` is that of Gaussian noise, if it is not 2 % of the function's own; `draw` a
+    measurement that is no mean plus Gaussian noise. `size` is the number of coordinates of a unit,
+    for searches that move one at a time.
     """
 
     name: str
@@ -165,7 +168,8 @@ def _coverage() -> Units:
         gaps = np.linalg.norm(_pairs(layouts), axis=2)
         return np.asarray(4 * shares - 0.2 * np.maximum(0.0, 10 * (0.5 - gaps)).sum(axis=1))
 
-    grid = np.stack(np.meshgrid(*[[-0.75, -0.25, 0.25, 0.75]] * 2), axis=-1)  # discs that just touch
+    # discs that just touch
+    grid = np.stack(np.meshgrid(*[[-0.75, -0.25, 0.25, 0.75]] * 2), axis=-1)
     return _planar("coverage", 16, mean, starts=grid.reshape(1, -1))
 
 
@@ -222,7 +226,8 @@ def _kernel_mean(layouts: FloatArray, targets: FloatArray, out: FloatArray) -> N
 def _tree() -> Units:
     def mean(layouts: Array) -> Array:
         gaps = np.linalg.norm(layouts[:, :, None] - layouts[:, None], axis=3)
-        # The least tree of 10 - length: sparse graphs take 0 for no edge, so lengths must not be turned to that.
+        # The least tree of 10 - length: sparse graphs take 0 for no edge, so lengths must not be
+        # turned to that.
         edges = len(layouts[0]) - 1
         return np.array([10 * edges - minimum_spanning_tree(10 - each).sum() for each in gaps])
 

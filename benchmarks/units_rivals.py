@@ -1,8 +1,8 @@
 """Rivals of orbandit on problems of exchangeable units, each with `ask`, `tell` and `recommend`.
 
-CMA-ES and TPE are those of gp_peers.py; all but orbandit search the box around the space, and points are moved to the
-nearest of the space before they are measured. Each recommends what its users would take: CMA-ES the mean of its
-distribution, all others the best measurement.
+CMA-ES and TPE are those of gp_peers.py; all but orbandit search the box around the space, and
+points are moved to the nearest of the space before they are measured. Each recommends what its
+users would take: CMA-ES the mean of its distribution, all others the best measurement.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,11 @@ from orbandit._checks import Array
 LENGTH, SHORTEST, LONGEST = 0.8, 0.5**7, 1.6
 """Of the trust region's side: at first, below which it starts again, and at most."""
 SUCCESSES, FEWEST_FAILURES, GAIN = 3, 4, 1e-3
-"""In a row, to double the length; to halve it, at least, or as many as dimensions; and what counts as a success."""
+"""In a row, to double the length; to halve it, at least, or as many as dimensions; and what counts
+as a success."""
 CANDIDATES, MOVED = 2_000, 20
-"""For Thompson sampling; and how many of their coordinates differ from the best point's on average."""
+"""For Thompson sampling; and how many of their coordinates differ from the best point's on
+average."""
 FIT_STEPS, RATE = 50, 0.1
 
 
@@ -89,15 +91,16 @@ class Folding(BaseSampler):
 class Turbo:
     """TuRBO-1: one trust region about the best point, Thompson sampling in it, and a new start once it has shrunk.
 
-    A process with a Matern-5/2 kernel and a length for each coordinate is fitted to the measurements since the last
-    start, with the bounds and the 50 steps of Adam of the authors' code. The region has the side `length`, stretched in
-    proportion to the lengths; candidates are Sobol points of it, each with the best point's coordinates but for a share
-    min(1, 20 / d). Here there are 2,000 of them, since the sample is drawn exactly; the authors have up to 5,000.
+    A process with a Matern-5/2 kernel and a length for each coordinate is fitted to the
+    measurements since the last start, with the bounds and the 50 steps of Adam of the authors'
+    code. The region has the side `length`, stretched in proportion to the lengths; candidates are
+    Sobol points of it, each with the best point's coordinates but for a share min(1, 20 / d). Here
+    there are 2,000 of them, since the sample is drawn exactly; the authors have up to 5,000.
 
     References
     ----------
-    D. Eriksson, M. Pearce, J. Gardner, R. Turner and M. Poloczek, Scalable global optimization via local Bayesian
-    optimization, NeurIPS 2019.
+    D. Eriksson, M. Pearce, J. Gardner, R. Turner and M. Poloczek, Scalable global optimization via
+    local Bayesian optimization, NeurIPS 2019.
     """
 
     def __init__(self, problem: Units, seed: int) -> None:
@@ -160,7 +163,8 @@ class Turbo:
     def _drawn(self) -> Array:
         torch = self._torch
         x, values = torch.tensor(np.array(self._places)), np.array(self._values)
-        y = torch.tensor((values - np.median(values)) / (values.std() or 1.0))[:, None]  # as the authors do
+        # as the authors do
+        y = torch.tensor((values - np.median(values)) / (values.std() or 1.0))[:, None]
         model, lengths = self._fitted(x, y)
         weights = lengths / lengths.mean()
         weights = weights / weights.log().mean().exp()

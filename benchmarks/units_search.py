@@ -1,13 +1,15 @@
 """Long searches without noise for the optima of benchmarks/units_problems.py; they only ever raise what is known.
 
-Run as `python benchmarks/units_search.py --minutes=5 coverage iea37`: all problems by default, so many minutes each.
-`--seed` gives other searches; they begin with the best known layout and random ones, or `--anew` without it: where
-searches of several seeds end in the same value, there is hardly a better one.
+Run as `python benchmarks/units_search.py --minutes=5 coverage iea37`: all problems by default, so
+many minutes each. `--seed` gives other searches; they begin with the best known layout and random
+ones, or `--anew` without it: where searches of several seeds end in the same value, there is hardly
+a better one.
 
-A few layouts are kept and improved by turns: one or two units of one go anywhere, then single units are moved to the
-best of many places, near and far, until none gains, and all move at once by L-BFGS (or, for farms, by their own
-sequential quadratic programming). A layout is replaced by what it became if that is better. Half of the turns begin
-with the best layout of all, and some with a new one.
+A few layouts are kept and improved by turns: one or two units of one go anywhere, then single units
+are moved to the best of many places, near and far, until none gains, and all move at once by L-BFGS
+(or, for farms, by their own sequential quadratic programming). A layout is replaced by what it
+became if that is better. Half of the turns begin with the best layout of all, and some with a new
+one.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python benchmarks/versions.py 8e2aff0
 
-The other version's sources are taken from git, into out/, and each version runs in processes of its own that find its
-sources first, in turn. Printed are the least times of both, in microseconds of a core, and their ratio: of an `ask` and
-a `tell`, and of a simulated round.
+The other version's sources are taken from git, into out/, and each version runs in processes of its
+own that find its sources first, in turn. Printed are the least times of both, in microseconds of a
+core, and their ratio: of an `ask` and a `tell`, and of a simulated round.
 """
 
 import argparse

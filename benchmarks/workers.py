@@ -1,7 +1,8 @@
 """What four workers cost in regret, and gain in time, beside one, for the same number of measurements.
 
-Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/workers.py`; it takes about two minutes. A measurement sleeps for 0.05
-to 0.15 s, as a call of a simulator would, and the workers are threads. Simple regret is that of the point recommended.
+Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/workers.py`; it takes about two minutes. A
+measurement sleeps for 0.05 to 0.15 s, as a call of a simulator would, and the workers are threads.
+Simple regret is that of the point recommended.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """A list of candidates for four identical machines: one per orbit instead of one per labelling.
 
-Each machine gets a load between 0 and 1, and every load that could matter should be within 0.2 of a candidate.
+Each machine gets a load between 0 and 1, and every load that could matter should be within 0.2 of a
+candidate.
 """
 
 import numpy as np

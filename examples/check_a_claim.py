@@ -1,7 +1,8 @@
 """Is the simulator really symmetric? Ask before you rely on it, and search with what the answer cost.
 
-Three pumps are said to be interchangeable. One of them is older: the check says which swap gives it away. Either way
-its measurements are the first ones of the search, which is told the symmetry that is left.
+Three pumps are said to be interchangeable. One of them is older: the check says which swap gives it
+away. Either way its measurements are the first ones of the search, which is told the symmetry that
+is left.
 """
 
 from functools import partial

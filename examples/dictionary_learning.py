@@ -1,7 +1,7 @@
 """Two atoms that explain the patches of a photograph, learnt from ten patches at a time, with the symmetry and without.
 
-Atoms may change places and signs: 8 dictionaries are one. Neither agent is told the Lipschitz constant, which
-is that of atoms shorter than half, where no good dictionary is.
+Atoms may change places and signs: 8 dictionaries are one. Neither agent is told the Lipschitz
+constant, which is that of atoms shorter than half, where no good dictionary is.
 """
 
 from pathlib import Path

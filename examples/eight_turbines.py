@@ -1,7 +1,8 @@
 """Eight turbines on a disk, played to the end: the same search with the group of the farm and without it.
 
-A measurement is the efficiency of a layout, its share of the rated power over 16 winds that are alike, with an error of
-half a percent. Judged is the true mean, which no search sees. `--seeds=3 --budget 100 300` plays more of the same.
+A measurement is the efficiency of a layout, its share of the rated power over 16 winds that are
+alike, with an error of half a percent. Judged is the true mean, which no search sees. `--seeds=3
+--budget 100 300` plays more of the same.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Five turbines in FLORIS, a simulator of wakes in which the mirror symmetry of a farm holds only nearly.
 
-The wind blows from the west, as often from the north of it as from the south, so that the farm may be mirrored north to
-south, and turbines may be exchanged. In FLORIS the mirror image of a layout has another power all the same, a little.
-`symmetry="approximate"` lets measurements say how far the group can be trusted, and recommends the better image. It
-needs the extra `floris`.
+The wind blows from the west, as often from the north of it as from the south, so that the farm may
+be mirrored north to south, and turbines may be exchanged. In FLORIS the mirror image of a layout
+has another power all the same, a little. `symmetry="approximate"` lets measurements say how far the
+group can be trusted, and recommends the better image. It needs the extra `floris`.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Which of four like machines should take the batch jobs? Learnt from simulated queues, with the symmetry and without.
 
-Machines that are alike may change places: 24 arms are one. The slope is left to be learnt: the problem's own is that
-of arms which are about to overload a machine, sixty times what it is elsewhere.
+Machines that are alike may change places: 24 arms are one. The slope is left to be learnt: the
+problem's own is that of arms which are about to overload a machine, sixty times what it is
+elsewhere.
 """
 
 from pathlib import Path

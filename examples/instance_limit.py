@@ -1,7 +1,8 @@
 """What the group is worth on one instance: the limit of Graves and Lai on a mesh, and on its orbits.
 
-Run as `python examples/instance_limit.py`. The grid of m^3 points of the cube is mapped to itself by permutations of
-coordinates, so that both agents choose among the same means: one from the points, the other from the orbits.
+Run as `python examples/instance_limit.py`. The grid of m^3 points of the cube is mapped to itself
+by permutations of coordinates, so that both agents choose among the same means: one from the
+points, the other from the orbits.
 """
 
 import numpy as np

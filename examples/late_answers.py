@@ -1,6 +1,7 @@
 """Four workers on one agent: asks in batches, answers late and out of order, one of them never, and a restart.
 
-Three identical pumps share the load; what matters is the noisy efficiency of a setting, not which pump has which.
+Three identical pumps share the load; what matters is the noisy efficiency of a setting, not which
+pump has which.
 """
 
 import tempfile

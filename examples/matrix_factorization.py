@@ -1,7 +1,8 @@
 """Find two hidden factors of a matrix of ratings: they are known up to a rotation, and it pays to know that.
 
-Factors H, W predict the ratings H W^T, and (H Q, W Q) predicts the same for every orthogonal Q. Three agents search
-the same ball: one knows all of O(2), one the finite subgroup that the paper would take for so many rounds, one nothing.
+Factors H, W predict the ratings H W^T, and (H Q, W Q) predicts the same for every orthogonal Q.
+Three agents search the same ball: one knows all of O(2), one the finite subgroup that the paper
+would take for so many rounds, one nothing.
 """
 
 from pathlib import Path

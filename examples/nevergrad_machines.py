@@ -1,7 +1,7 @@
 """Four like machines through Nevergrad: the optimiser is told that they may change places, the loop is as ever.
 
-Nevergrad minimises, so the loss is the reward with its sign changed. Each evaluation simulates the queues once; what is
-recommended is the best by all of them together, not the luckiest one.
+Nevergrad minimises, so the loss is the reward with its sign changed. Each evaluation simulates the
+queues once; what is recommended is the best by all of them together, not the luckiest one.
 """
 
 import nevergrad as ng

@@ -1,7 +1,7 @@
 """Four like machines in a study of Optuna: the sampler is told that they may change places, the study is as ever.
 
-Each trial simulates the queues once, so that values are noisy. The best trial is the luckiest; what the sampler
-recommends is best by all trials together.
+Each trial simulates the queues once, so that values are noisy. The best trial is the luckiest; what
+the sampler recommends is best by all trials together.
 """
 
 from pathlib import Path

@@ -1,8 +1,9 @@
 """Points in space that may be turned, mirrored and exchanged: rotations with swaps.
 
-What counts is the shape of a cloud of equal points, not how it is turned nor which point is which. Rotations of all
-points at once are infinitely many, and go first in a `Joint`; the swaps, which are finite, go second. The search
-spreads four points in a ball as far apart as can be: the best shape is the regular tetrahedron.
+What counts is the shape of a cloud of equal points, not how it is turned nor which point is which.
+Rotations of all points at once are infinitely many, and go first in a `Joint`; the swaps, which are
+finite, go second. The search spreads four points in a ball as far apart as can be: the best shape
+is the regular tetrahedron.
 """
 
 import numpy as np
@@ -12,7 +13,8 @@ import orbandit as ob
 
 def alike(points: int) -> ob.groups.Joint:
     """Return the group of so many equal points in space."""
-    turns = ob.groups.Diagonal(ob.groups.Orthogonal(3, 1), points)  # one rotation or mirror moves them all
+    # one rotation or mirror moves them all
+    turns = ob.groups.Diagonal(ob.groups.Orthogonal(3, 1), points)
     return ob.groups.Joint(turns, ob.groups.BlockPermutation(points, 3))
 
 
@@ -28,7 +30,8 @@ def main() -> None:
     five, clouds = alike(5), ob.spaces.Ball(3) ** 5
     assert five.preserves(clouds)
     drawn = clouds.sample(3, rng=0)
-    twins = five.act(five.random(3, rng=1), drawn, paired=True)  # each cloud turned and mixed in its own way
+    # each cloud turned and mixed in its own way
+    twins = five.act(five.random(3, rng=1), drawn, paired=True)
     print(f"{five!r} has order {five.order}")
     print(f"orbit distances to the twins:\n{five.distance(drawn, twins).round(6) + 0.0}")
     print(f"same representatives: {np.allclose(five.fold(drawn), five.fold(twins))}")

@@ -1,8 +1,9 @@
 """From the map of a site to a layout: ten turbines on land with a lake, 260 m apart, 80 m off every border.
 
-The map is a polygon with a hole. A layout is feasible if every turbine stands on the land, far enough from its borders
-and from all others; `margins` says by how many metres. A measurement is the energy of a year by a wake model, with an
-error of half a percent. `--seeds=3 --budget 60 200` plays more of the same.
+The map is a polygon with a hole. A layout is feasible if every turbine stands on the land, far
+enough from its borders and from all others; `margins` says by how many metres. A measurement is the
+energy of a year by a wake model, with an error of half a percent. `--seeds=3 --budget 60 200` plays
+more of the same.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Three turbines on a disk: what it is worth to know that they are alike, and that the wind comes from everywhere.
 
-Each measurement is the power of the farm in one wind direction. Of 192 layouts that are the same farm, turned, mirrored
-or with turbines exchanged, the agent that knows the group learns about all from any.
+Each measurement is the power of the farm in one wind direction. Of 192 layouts that are the same
+farm, turned, mirrored or with turbines exchanged, the agent that knows the group learns about all
+from any.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Eight turbines on a disk: 1,290,240 layouts that are one and the same.
 
-Turbines are interchangeable, and under a uniform wind rose of 16 directions the whole layout may be turned and
-mirrored. The orbit distance sees through both; the plain distance through neither.
+Turbines are interchangeable, and under a uniform wind rose of 16 directions the whole layout may be
+turned and mirrored. The orbit distance sees through both; the plain distance through neither.
 """
 
 import numpy as np

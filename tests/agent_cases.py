@@ -93,7 +93,8 @@ PAIRS = [
     for horizon in (3000, None)
     if " " not in name or (i % 2 == 0) == (horizon is None)
 ]
-"""Agents with horizons: both for one agent of each kind, one in turn for the same kind on other spaces and groups."""
+"""Agents with horizons: both for one agent of each kind, one in turn for the same kind on other
+spaces and groups."""
 
 
 TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.SequOOL, A.StroquOOL, A.VROOM, A.POO, A.GPO, A.OrbitTree)

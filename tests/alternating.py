@@ -15,8 +15,8 @@ from orbandit.groups.ties import tolerances
 class Alternating(Group):
     """The even permutations of `dim` coordinates: chirality matters, the names of the coordinates do not.
 
-    A fold is sorted, but for its first two coordinates, which say whether the point was an even or an odd arrangement.
-    The domain is x_0, x_1 <= x_2 <= x_3 <= ...
+    A fold is sorted, but for its first two coordinates, which say whether the point was an even or
+    an odd arrangement. The domain is x_0, x_1 <= x_2 <= x_3 <= ...
 
     Parameters
     ----------
@@ -50,11 +50,13 @@ class Alternating(Group):
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         order = np.argsort(points, axis=1, kind="stable")
         folded = np.take_along_axis(points, order, axis=1)
-        has_ties = (np.diff(folded, axis=1) <= tolerances(points, slack)).any(axis=1)  # both even and odd
+        # both even and odd
+        has_ties = (np.diff(folded, axis=1) <= tolerances(points, slack)).any(axis=1)
         return _swapped(folded, _is_odd(as_matrices(order)) & ~has_ties)
 
     def _distance(self, a: Array, b: Array) -> Array:
-        # Sorted points are nearest. If one is even and the other odd, the swap of neighbours that costs least is added.
+        # Sorted points are nearest. If one is even and the other odd, the swap of neighbours that
+        # costs least is added.
         (one, other), parities = (np.sort(a), np.sort(b)), [_is_odd(as_matrices(np.argsort(x))) for x in (a, b)]
         squares = ((one[:, None] - other) ** 2).sum(axis=2)
         swaps = 2 * np.diff(one)[:, None] * np.diff(other)

@@ -142,7 +142,8 @@ def delicate_points(group, size, seed):
     """Random points, and points on, just beside and far along the walls of the domain or of coordinates."""
     rng = np.random.default_rng(seed)
     points = rng.standard_normal((size, group.dim))
-    points[: size // 4] = rng.integers(-1, 2, size=(size // 4, group.dim))  # ties between coordinates
+    # ties between coordinates
+    points[: size // 4] = rng.integers(-1, 2, size=(size // 4, group.dim))
     try:
         normals = group.domain().normals
     except ob.errors.NoDomainError:

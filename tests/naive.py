@@ -175,7 +175,8 @@ class Zooming:
             if not any(self.distances[arm][point] <= self.radius(arm) for arm in self.active):
                 self.active.append(point)
         means = [self.sums[a] / self.counts[a] if self.counts[a] else 0.0 for a in range(len(self.sums))]
-        return max(sorted(self.active), key=lambda arm: means[arm] + 2 * self.radius(arm))  # selection rule
+        # selection rule
+        return max(sorted(self.active), key=lambda arm: means[arm] + 2 * self.radius(arm))
 
     def tell(self, arm, reward):
         self.sums[arm] += reward

@@ -178,7 +178,8 @@ def private_names(path):
 
 
 def test_what_one_package_asks_of_another_is_public():
-    source, kept = ROOT / "src" / "orbandit", {"_asdict", "_replace", "_exit"}  # of named tuples, of os
+    # of named tuples, of os
+    source, kept = ROOT / "src" / "orbandit", {"_asdict", "_replace", "_exit"}
     packages = {path.relative_to(source).parts[0] for path in source.rglob("*.py")}
     for package in packages:
         files = [source / package] if package.endswith(".py") else (source / package).rglob("*.py")
@@ -212,7 +213,8 @@ def test_the_demo_ends_with_a_table_and_a_page(tmp_path, capsys):
     assert printed.count("OrbitTree") >= 3
     assert f"report: {out / 'demo_quick.html'}" in printed
     assert "What the symmetry is worth" in (out / "demo_quick.html").read_text(encoding="utf-8")
-    assert main(["demo", "--quick", "--out", str(out)]) == 0  # a second time, there is nothing left to play
+    # a second time, there is nothing left to play
+    assert main(["demo", "--quick", "--out", str(out)]) == 0
     assert "nothing left to play: 60 of 60 runs" in capsys.readouterr().out
 
 

@@ -115,7 +115,8 @@ def test_processes_measure_and_errors_come_back(tmp_path):
         with pytest.raises(MeasurementError, match="RuntimeError: LocalError: too hot") as caught:
             ob.maximize(measure, CUBE, S3, budget=20, seed=0, executor=executor, workers=1, agent=Scattered)
     error = caught.value
-    assert len(error.history) == 7  # with two workers, any number might end while the error comes back
+    # with two workers, any number might end while the error comes back
+    assert len(error.history) == 7
     assert value(error.point) not in error.history.values
     assert "worker_cases.py" in error.__cause__.__notes__[0]
 
@@ -211,7 +212,8 @@ def test_a_callback_sees_every_measurement_and_ends_the_search():
     assert all(CUBE.contains(point) for _, _, point in states)
     np.testing.assert_array_equal(states[-1][2], best.point)
     plain = ob.minimize(value, CUBE, S3, budget=100, seed=0)
-    np.testing.assert_array_equal(best.history.points, plain.history.points[:30])  # looking changes nothing
+    # looking changes nothing
+    np.testing.assert_array_equal(best.history.points, plain.history.points[:30])
     assert not best.interrupted
 
 

@@ -63,7 +63,8 @@ def as_batch(points: Sequence[Any] | npt.NDArray[Any]) -> Sequence[Any] | npt.ND
     """Return points that can be counted and read more than once."""
     if isinstance(points, Sequence) or (isinstance(points, np.ndarray) and points.ndim):
         return points
-    array = np.asarray(points) if hasattr(points, "__array__") else None  # a table of another package, perhaps
+    # a table of another package, perhaps
+    array = np.asarray(points) if hasattr(points, "__array__") else None
     if array is None or not array.ndim:
         raise InputTypeError(f"`points` must be a list or an array, but got {shown(points)}; pass list(points).")
     return array
@@ -83,7 +84,8 @@ def as_finite(values: npt.ArrayLike, name: str) -> Array:
             f"`{name}` must be real numbers, but got {shown(values)} ({error}).", field=name, value=values
         ) from error
     with np.errstate(all="ignore"):
-        suspicious = not np.isfinite(array.sum())  # one pass and no temporary for the usual, clean input
+        # one pass and no temporary for the usual, clean input
+        suspicious = not np.isfinite(array.sum())
     if suspicious and not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(

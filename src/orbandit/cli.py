@@ -229,7 +229,8 @@ def _play(experiment: "Experiment", resumed: "Resumed", out: Path, **how: Any) -
         TimeRemainingColumn(),
     )
     bar = Progress(*columns, console=console, transient=True)
-    with bar if console.is_terminal else nullcontext():  # rich 13.7 ends even a bar it does not show with a line
+    # rich 13.7 ends even a bar it does not show with a line
+    with bar if console.is_terminal else nullcontext():
         begun = time.perf_counter()
         lines = {
             (row.problem, row.agent): bar.add_task(f"{row.problem}: {row.agent}", total=row.n_rounds, rate="")

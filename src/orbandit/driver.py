@@ -104,9 +104,11 @@ class Range(NamedTuple):
         seen *= unit
         least, median, largest = (float(end) for end in (seen.min(), np.median(seen), seen.max()))
         if np.isin(seen, (least, largest)).all() and least < largest:
-            return cls(least, largest, least, median, unit)  # successes and failures, which agents know by these ends
+            # successes and failures, which agents know by these ends
+            return cls(least, largest, least, median, unit)
         low, high = least, largest
-        for share in (0.25, 0.05):  # where half of all gains are one number, the quartiles say nothing
+        # where half of all gains are one number, the quartiles say nothing
+        for share in (0.25, 0.05):
             first, last = np.quantile(seen, [share, 1 - share]).tolist()
             if last > first:
                 low = max(least, first - FENCE * (last - first))
@@ -181,14 +183,16 @@ class Driver:
         self._lipschitz = None if lipschitz is None else as_positive(lipschitz, "lipschitz")
         self._crossover, self._is_free, self._suited_for = crossover, maker is None, horizon or 0
         self._maker = maker or suited(self._suited_for, space, group, crossover)
-        is_scaled = lipschitz is None and not learns_slopes(self._maker)  # those that learn do it themselves
+        # those that learn do it themselves
+        is_scaled = lipschitz is None and not learns_slopes(self._maker)
         self._units = Units(space, group) if is_scaled else Units.same(space, group)
         self._region, self._symmetry = FeasibleSet(space, feasible), symmetry
         self._outcomes: list[Outcome] = []
         self._were_pending: list[bool] = []
         self._places = Rows(np.empty((0, space.dim)))  # of all outcomes, as the agent knows them
         self._gains: list[float] = []  # finite ones, of measurements that went well
-        self._pending: dict[bytes, list[Array]] = {}  # the places under way, by the bytes of their points
+        # the places under way, by the bytes of their points
+        self._pending: dict[bytes, list[Array]] = {}
         self._range: Range | None = None
         self._set_at, self._is_rough = 0, False
         self._metric: Units | None = None
@@ -453,7 +457,8 @@ class Driver:
             np.exp(-0.5 * (self._distances(self.points[rows], self.points[others]) / reach) ** 2)
             for others in (good, failed)
         )
-        well, ill = to_good.sum(axis=1) + 1, to_failed.sum(axis=1)  # each with one more: its own failure, and a guess
+        # each with one more: its own failure, and a guess
+        well, ill = to_good.sum(axis=1) + 1, to_failed.sum(axis=1)
         near = (to_good @ given.rewards(gains) + given.median) / well
         return np.asarray(given.least + well / (well + ill) * (near - given.least))
 

@@ -169,7 +169,8 @@ class Pool:
     def __init__(self, measure: Measure, executor: Executor, workers: int, is_own: bool = False) -> None:
         self._measure, self._executor, self._workers, self._is_own = measure, executor, workers, is_own
         self._is_sent = not isinstance(executor, ThreadPoolExecutor)
-        self._flying: dict[Future[Attempt], tuple[Array, int]] = {}  # by age, each with how often it was lost
+        # by age, each with how often it was lost
+        self._flying: dict[Future[Attempt], tuple[Array, int]] = {}
         self._name, self._numbers = uuid.uuid4().hex, count()
 
     @property

@@ -178,7 +178,8 @@ def test_paired_similarities(units, size, signed, compiled):
 @signs
 @shapes
 def test_sort_units(units, size, signed, compiled):
-    some = np.random.default_rng(units).integers(-2, 3, (40, units, size)).astype(float)  # with ties and zeros
+    # with ties and zeros
+    some = np.random.default_rng(units).integers(-2, 3, (40, units, size)).astype(float)
     some[0] = -0.0
     expected = np.array([naive_gp.sorted_units(x, signed) for x in some])
     pick(sort_units, compiled)(some, signed)

@@ -104,7 +104,8 @@ def test_a_loop_stops_where_a_list_is_missing_or_a_quota_is_met():
     for arm in range(3):
         assert lists.of(arm).tolist() == sees[arm].tolist()
     assert not len(lists.unlisted())
-    assert len(table.play(lists, np.ones(3), draws, 0.0, 1.0, 2.0)) == 4  # two plays for each of {0, 1} and 2
+    # two plays for each of {0, 1} and 2
+    assert len(table.play(lists, np.ones(3), draws, 0.0, 1.0, 2.0)) == 4
     np.testing.assert_array_equal(table.counts, [2, 2, 2])
 
 
@@ -116,7 +117,8 @@ def test_pending_observations_narrow_the_index_and_leave_no_trace():
     arms = np.array([0, 3], dtype=np.int32)
     table.expect(arms, 2.0)
     assert table._keys[0] == 1.0 + np.sqrt(3.0 / 3.0)
-    assert table._keys[3] == 0.5 + np.sqrt(3.0 / 2.0)  # nothing known but that two observations will come
+    # nothing known but that two observations will come
+    assert table._keys[3] == 0.5 + np.sqrt(3.0 / 2.0)
     assert table.leader == 4
     table.expect(arms, -2.0)
     np.testing.assert_array_equal(table.stats, before[0])

@@ -132,7 +132,8 @@ def test_layouts_of_units_that_crowd_keep_their_distance(kind):
     for _ in range(30):
         point = agent.ask()
         assert keeps(rule, point)
-        agent.tell(point, float(np.linalg.norm(point.reshape(units, 2), axis=1).mean()))  # outwards is better
+        # outwards is better
+        agent.tell(point, float(np.linalg.norm(point.reshape(units, 2), axis=1).mean()))
     assert keeps(rule, agent.recommend())
 
 

@@ -99,7 +99,8 @@ def test_damaged_files_are_refused_by_name(name, tmp_path):
         except InputError as error:
             assert "agent.npz" in str(error)  # noqa: PT017
         else:
-            assert state(loaded) == state(agent)  # the change hit a byte that means nothing, as a date
+            # the change hit a byte that means nothing, as a date
+            assert state(loaded) == state(agent)
 
 
 def rewritten(path, change):
@@ -535,7 +536,8 @@ def test_forged_trees_are_refused_by_name(forgery, tmp_path):
         with_array("stats.npy", lambda a: npy(-a)),
         with_array("stats.npy", lambda a: npy(a + np.inf)),
         with_array("stats.npy", lambda a: npy(a.astype(np.float32))),
-        with_array("stats.npy", lambda a: npy(a * np.where(np.arange(COLUMNS) == NOISE, 0.0, 1.0))),  # no noise
+        # no noise
+        with_array("stats.npy", lambda a: npy(a * np.where(np.arange(COLUMNS) == NOISE, 0.0, 1.0))),
         with_array("keys.npy", lambda a: npy(a[:-1])),
         with_array("keys.npy", lambda a: npy(np.full_like(a, np.nan))),
         with_array("keys.npy", lambda a: npy(np.full_like(a, -np.inf))),
@@ -645,7 +647,8 @@ def test_files_of_0_1_0_still_load(name):
     """Saved before agents scaled coordinates; `known.json` has what version 0.1.0 knew when it saved them."""
     agent = ob.agents.Agent.load(SAVED / f"{name}.npz")
     known = json.loads((SAVED / "known.json").read_text())[name]
-    if isinstance(agent, ob.agents.OrbitGP):  # which went no further than the points played, at 0.1.0
+    # which went no further than the points played, at 0.1.0
+    if isinstance(agent, ob.agents.OrbitGP):
         assert agent.estimate(agent.recommend()) >= agent.estimate(known["recommended"]) - 1e-3
     else:
         np.testing.assert_allclose(agent.recommend(), known["recommended"], rtol=1e-6)

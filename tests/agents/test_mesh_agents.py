@@ -284,7 +284,8 @@ def test_a_mesh_that_would_be_too_large_ends_the_refining(monkeypatch):
 def test_elimination_keeps_the_best_arm_only_because_it_is_widened():
     """The best arm shares rewards with its neighbour, which has priority, is played in its place and is far worse."""
     points = np.array([[0.0], [0.05], [0.95], [1.0]])
-    means = {0.0: 0.8, 0.05: 0.3, 0.95: 0.7, 1.0: 0.7}  # the best arm looks like 0.3, the others like 0.7
+    # the best arm looks like 0.3, the others like 0.7
+    means = {0.0: 0.8, 0.05: 0.3, 0.95: 0.7, 1.0: 0.7}
     space, n = S.Box(0.0, 1.0, dim=1), 20_000
 
     def survivors(lipschitz):

@@ -206,10 +206,12 @@ def test_the_initial_design_grows_with_the_dimension_and_respects_small_budgets(
     agent, told = (orbit_gp.OrbitGP(space, horizon=horizon, goal=goal, candidates=8, seed=0) for _ in range(2))
     for number in range(expected):
         point = agent.ask()
-        np.testing.assert_array_equal(point, told._designed(number))  # told or pending, it is the next one
+        # told or pending, it is the next one
+        np.testing.assert_array_equal(point, told._designed(number))
         if number % 2:
             agent.tell(point, 0.5)
-    for point in told.space.sample(expected, 1):  # what is known already takes the place of the design
+    # what is known already takes the place of the design
+    for point in told.space.sample(expected, 1):
         told.tell(point, 0.5)
     assert not np.array_equal(told.ask(), told._designed(expected))
 
@@ -266,7 +268,8 @@ def test_a_warp_does_not_bend_within_the_noise(noise):
     agent.tell_batch(points, rewards)
     assert np.ptp(rewards) > 0.3
     assert agent._model.warp.strength == 0 or agent._model.warp.scale > 0.4
-    assert orbit_gp.warped_about(rewards, 1.0).scale < 0.1  # which is what the rewards alone would say
+    # which is what the rewards alone would say
+    assert orbit_gp.warped_about(rewards, 1.0).scale < 0.1
 
 
 UNITS, PLACES = G.BlockPermutation(5, 2), np.array([0.1, 0.2, 0.9, 0.1, 0.5, 0.5, 0.2, 0.9, 0.8, 0.7])

@@ -47,7 +47,8 @@ def bump(space):
 @pytest.mark.parametrize("place", PLACES)
 def test_it_plays_as_its_twin(place, mode):
     space, group = PLACES[place]
-    n = 140  # in a product, rounding decides after 250 rounds which of two equal cells is the last of the 32
+    # in a product, rounding decides after 250 rounds which of two equal cells is the last of the 32
+    n = 140
     agent = OrbitTree(space, group, horizon=n, seed=3, **MODES[mode])
     tree = CellTree(agent.arms.units.space, agent.arms.units.group)
 
@@ -95,7 +96,8 @@ def test_kriging_finds_the_most_telling_cells_and_conditions_on_them():
         for point in space.sample(60, 2):  # rewards are then at the mean of the places told
             agent.tell(point, 0.5)
         twin = naive.OrbitTree(agent.arms.cells, constants, agent.arms.scale, 5000, lambda cell: 0.0)
-        twin.place = lambda cell, agent=agent: agent._leaves.places[cell]  # in units of the scale, which is 1
+        # in units of the scale, which is 1
+        twin.place = lambda cell, agent=agent: agent._leaves.places[cell]
         known = np.flatnonzero(agent._stats[:, kernels.COUNT] > 0)
         assert (agent._leaves.places != agent._leaves.centers).any()
         twin.values = {int(c): tuple(agent._stats[c, [kernels.VALUE, kernels.NOISE]]) for c in known}

@@ -43,8 +43,10 @@ def in_space(agent, point):
 def test_asks_points_of_the_space_and_counts_rounds(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     assert agent.rounds == 0
-    assert hasattr(agent, "n_arms") != isinstance(agent, ob.agents.OrbitGP)  # which chooses any point
-    assert getattr(agent, "n_arms", 2) > (0 if name.startswith("StoSOO") else 1)  # which begins with the whole space
+    # which chooses any point
+    assert hasattr(agent, "n_arms") != isinstance(agent, ob.agents.OrbitGP)
+    # which begins with the whole space
+    assert getattr(agent, "n_arms", 2) > (0 if name.startswith("StoSOO") else 1)
     assert agent.horizon == horizon
     rounds = fewer(name, 150)
     for t in range(rounds):
@@ -100,8 +102,10 @@ def test_pending_asks_count_as_pulls(name):
     seen = stats(agent)[:, 2]
     assert seen.sum() >= k - 1
     if has_no_table(agent):
-        few = 2 if isinstance(agent, ob.agents.POO | ob.agents.GPO) else k / 2  # whose instances begin alike
-        assert len(np.unique(batch, axis=0)) >= few  # cells may share a nearest point, or what is known
+        # whose instances begin alike
+        few = 2 if isinstance(agent, ob.agents.POO | ob.agents.GPO) else k / 2
+        # cells may share a nearest point, or what is known
+        assert len(np.unique(batch, axis=0)) >= few
         return
     if not agent.arms.table.alive.all():
         return  # few arms are active yet, and their balls hold everything
@@ -109,7 +113,8 @@ def test_pending_asks_count_as_pulls(name):
         assert len(np.unique(batch, axis=0)) == k
     fresh = AGENTS[name](horizon=1000, seed=0)
     learners = set()
-    for point in batch:  # nobody is asked who would already learn from an earlier ask, while others would not
+    # nobody is asked who would already learn from an earlier ask, while others would not
+    for point in batch:
         arms = set(learners_of(fresh, point).tolist())
         if len(learners) < fresh.n_arms:
             own = nearest(fresh, point)
@@ -163,7 +168,8 @@ def test_choices_allow_for_what_is_expected(name):
         point = asked.ask()
         assert np.array_equal(expected.ask(), point)
         if is_tree(asked) and asked.arms.handle(point) != asked._ledger.last[1]:
-            return  # the cell's point is nearest to it in the space, but its fold lies in another cell
+            # the cell's point is nearest to it in the space, but its fold lies in another cell
+            return
         expected.forget(point)
         expected.expect(point)
 
@@ -197,7 +203,8 @@ def test_the_last_ask_is_pending_as_others_are(name, then):
             agent.tell(other, 0.5)
         pending = agent.arms.packed(agent._ledger.keys).tolist()
         agent.tell(point, 1.0)
-        if isinstance(agent, ob.agents.OrbitTree) and then == "an epoch ends":  # it judges cells by what is pending
+        # it judges cells by what is pending
+        if isinstance(agent, ob.agents.OrbitTree) and then == "an epoch ends":
             return pending, summary(agent)[:3].tolist()
         return pending, state(agent)
 
@@ -365,7 +372,8 @@ def test_recommending_and_reporting_change_nothing(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     first = agent.recommend()
     assert in_space(agent, first)
-    np.testing.assert_array_equal(first, agent.ask())  # nothing is known: the next arm is as good as any
+    # nothing is known: the next arm is as good as any
+    np.testing.assert_array_equal(first, agent.ask())
     agent.tell(first, 0.5)
     play(agent, fewer(name, 80), 0)
     before = state(agent)
@@ -394,7 +402,8 @@ def test_telling_a_batch_is_telling_each(name, horizon):
     many.tell_batch(points[:0], [])
     assert one.rounds == many.rounds == size
     np.testing.assert_allclose(summary(one), summary(many))
-    if not isinstance(one, ob.agents.OrbitGP):  # which fits its parameters after each batch, not in the midst of it
+    # which fits its parameters after each batch, not in the midst of it
+    if not isinstance(one, ob.agents.OrbitGP):
         np.testing.assert_array_equal(one.ask(), many.ask())
 
 
@@ -403,12 +412,14 @@ def test_every_arm_learns_from_itself(name):
     agent = AGENTS[name](horizon=500, seed=0)
     if isinstance(agent, ob.agents.HOO):
         inner = [cell for cell in range(1, agent.n_arms) if agent.arms.cells.depths[cell] <= 4]
-        for cell in inner if name == "HOO" else []:  # with a group, centres may fold into other cells
+        # with a group, centres may fold into other cells
+        for cell in inner if name == "HOO" else []:
             agent._add(cell, 0.5, 1.0, 0.0)
             assert cell in agent._path(agent.arms.point(cell))
         return
     if isinstance(agent, ob.agents.OrbitTree):
-        leaves = np.flatnonzero(agent._leaves.live).tolist() if name == "OrbitTree" else []  # others fold, too
+        # others fold, too
+        leaves = np.flatnonzero(agent._leaves.live).tolist() if name == "OrbitTree" else []
         assert [agent.arms.handle(agent.arms.point(leaf)) for leaf in leaves] == leaves
         return
     if is_tree(agent):
@@ -425,7 +436,8 @@ def test_every_arm_learns_from_itself(name):
     if lists_of(agent) is not None:
         assert all(arm in lists_of(agent).of(arm) for arm in range(agent.n_arms))
     numbers = [nearest(agent, agent.arms.point(arm)) for arm in range(agent.n_arms)]
-    assert numbers == list(range(agent.n_arms)) or name == "UniformMeshN full"  # images are equally near there
+    # images are equally near there
+    assert numbers == list(range(agent.n_arms)) or name == "UniformMeshN full"
 
 
 @pytest.mark.parametrize(("name", "horizon"), [pair for pair in PAIRS if not pair[0].startswith("OrbitGP")])
@@ -443,9 +455,11 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
         means.append(mean_at(by_hand, points[-1]))
         by_hand.tell(points[-1], float(draw < means[-1]))
     last = len(draws) - 1
-    keep = [0, 1, *range(5, last - 9, 7), last - 1, last]  # across the ends of epochs, where the arms change
+    # across the ends of epochs, where the arms change
+    keep = [0, 1, *range(5, last - 9, 7), last - 1, last]
     played, kept = rounds_of(compiled, lambda points: np.array([mean_at(compiled, p) for p in points]), draws, keep)
-    np.testing.assert_allclose(played, means, rtol=1e-12)  # points made many at a time may differ in their last bit
+    # points made many at a time may differ in their last bit
+    np.testing.assert_allclose(played, means, rtol=1e-12)
     np.testing.assert_array_equal(kept, [points[t] for t in keep])
     assert state(compiled) == state(by_hand)
 

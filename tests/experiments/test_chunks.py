@@ -30,7 +30,8 @@ def test_a_chunk_has_one_run_until_its_time_is_known_and_then_as_many_as_fit():
     chunks.learn(tasks(("a", 10))[:2], 60.0)
     assert len(next(chunks)) == 1
     chunks.learn(tasks(("a", 10))[:1], 0.0)
-    assert [task.seed for task in next(chunks)] == [6, 7, 8, 9]  # no further than the last of its kind
+    # no further than the last of its kind
+    assert [task.seed for task in next(chunks)] == [6, 7, 8, 9]
     assert [(task.horizon, task.seed) for task in next(chunks)] == [(20, 0)]
     chunks.learn(tasks(("a", 20))[:2], 0.2)
     assert [len(chunk) for chunk in islice(chunks, 2)] == [9, 1]

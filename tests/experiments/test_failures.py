@@ -230,7 +230,8 @@ def test_a_run_that_takes_workers_of_a_cluster_with_it_is_named(write, tmp_path,
 class Clock:
     """Stands still but while nothing is played but a run that hangs: then an hour goes by from one look to the next.
 
-    So it does not matter when its process is looked at, and no other run can be late on a busy machine.
+    So it does not matter when its process is looked at, and no other run can be late on a busy
+    machine.
     """
 
     def __init__(self, path, many):

@@ -108,7 +108,8 @@ def test_what_describes_no_experiment_has_no_outline(experiment, other):
 def test_a_store_keeps_the_names_that_its_runs_have(experiment, tmp_path, monkeypatch):
     path = tmp_path / "kept.db"
     assert run(experiment, path, jobs=1) == 72
-    monkeypatch.setattr("orbandit.experiments.outline.WITHOUT_GROUP", " (blind)")  # as another version may have it
+    # as another version may have it
+    monkeypatch.setattr("orbandit.experiments.outline.WITHOUT_GROUP", " (blind)")
     assert Outline.of(experiment.description) != experiment.outline
     with Store.open(path, write=False) as kept:
         assert kept.outline == experiment.outline
@@ -163,7 +164,8 @@ def test_a_store_of_0_1_0_is_reported_as_it_was(begun):
 
 
 def test_a_store_of_0_1_0_is_gone_on_with(begun, tmp_path, monkeypatch):
-    monkeypatch.setattr(spec, "version", lambda name: "0.1.0")  # whose runs are those of that version
+    # whose runs are those of that version
+    monkeypatch.setattr(spec, "version", lambda name: "0.1.0")
     with Store.open(begun, write=False) as kept:
         experiment = spec.restore(kept.spec, tmp_path)
     assert run(experiment, begun, jobs=1) == 4

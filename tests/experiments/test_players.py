@@ -56,7 +56,8 @@ def test_a_task_that_takes_too_long_is_ended(player):
 def test_what_is_done_in_time_is_kept_whoever_looks_late(player, monkeypatch):
     hours, wait = itertools.count(), players.connection.wait
     monkeypatch.setattr(players, "clock", lambda: 3600.0 * next(hours))
-    monkeypatch.setattr(players.connection, "wait", lambda lines, _: wait(lines))  # a look comes after an answer
+    # a look comes after an answer
+    monkeypatch.setattr(players.connection, "wait", lambda lines, _: wait(lines))
     assert player.play(math.sqrt, [4.0] * 3, timeout=1.0).results == [2.0] * 3
 
 

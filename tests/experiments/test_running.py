@@ -116,7 +116,8 @@ def test_a_killed_command_goes_on_where_it_was(file, tmp_path):
     run(read(file), tmp_path / "whole.db", jobs=1)
     path = tmp_path / "killed.db"
     command = [sys.executable, "-m", "orbandit", "run", str(file), "--out", str(path), "--jobs", "1"]
-    for many in (1, 10):  # runs that it tells of before it is killed, perhaps in the middle of the next
+    # runs that it tells of before it is killed, perhaps in the middle of the next
+    for many in (1, 10):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             list(islice(process.stdout, many))
             process.kill()

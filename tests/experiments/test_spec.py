@@ -319,7 +319,8 @@ def test_an_agent_may_have_some_of_the_horizons_only(write):
     ]
     alone = spec.read(write("horizons = [10]\nseeds = 3\n" + CONE + TREE))
     parameters = [task.parameters for task in experiment.tasks()]
-    assert all(task.parameters in parameters for task in alone.tasks())  # the same runs, kept under the same keys
+    # the same runs, kept under the same keys
+    assert all(task.parameters in parameters for task in alone.tasks())
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ def test_killed_at_random_moments_it_loses_and_doubles_nothing(nursery, path):
     for attempt in range(kills + 1):
         many = int(rng.choice([0, 1, 5, 15]))  # killed while it opens the store, or after some runs
         last = attempt == kills
-        nursery.say("work", str(path), count, count if last else many + 8)  # so that none but the last can end
+        # so that none but the last can end
+        nursery.say("work", str(path), count, count if last else many + 8)
         worker, told = nursery.hear(), []
         if not last:
             told = [nursery.hear() for _ in range(many)]
@@ -88,7 +89,8 @@ def test_killed_at_random_moments_it_loses_and_doubles_nothing(nursery, path):
         assert many <= len(told)
         assert not reported & set(told)  # nothing is done again
         reported |= set(told) - {"end"}
-        if attempt % 2:  # at other times the next worker meets the file just as the dead one left it
+        # at other times the next worker meets the file just as the dead one left it
+        if attempt % 2:
             with Store.open(path, write=False) as store:
                 assert reported <= store.done()
     raw_connection = sqlite3.connect(path)

@@ -227,7 +227,8 @@ def test_huge_names_of_coxeter_groups_are_refused(digits):
 
 
 def test_huge_orders_are_named_in_messages():
-    with pytest.raises(GroupTooLargeError, match=r"has about 10\^5735"):  # which has more digits than Python writes
+    # which has more digits than Python writes
+    with pytest.raises(GroupTooLargeError, match=r"has about 10\^5735"):
         G.Symmetric(2000).elements()
 
 

@@ -129,7 +129,8 @@ NOISES = {
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_true_symmetries_are_refuted_at_no_more_than_the_level(noise):
-    # 60 reports at level 0.1: more than 12 failures have probability 0.7 % if the level is just held.
+    # 60 reports at level 0.1: more than 12 failures have probability 0.7 % if the level is just
+    # held.
     failures = 0
     for seed in range(60):
         measure = partial(NOISES[noise], np.random.default_rng([seed, 1]))

@@ -152,7 +152,8 @@ def test_a_large_group_may_have_small_orbits_and_stabilizers():
         turbines.orbit(np.arange(16.0), limit=1000)
     ring = np.column_stack([np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)]).ravel()
     fixing = turbines.stabilizer(ring)
-    assert len(fixing) == 16  # the turns and mirrors of the ring, each with the relabelling that undoes it
+    # the turns and mirrors of the ring, each with the relabelling that undoes it
+    assert len(fixing) == 16
     np.testing.assert_allclose(turbines.act(fixing, ring), [ring] * 16, atol=1e-12)
     assert len(turbines.stabilizer(np.arange(16.0) ** 2)) == 1
 

@@ -150,7 +150,8 @@ def test_fold_is_idempotent_about_far_centres(name, far):
     rng = np.random.default_rng(24)
     moved = group.centered(far * (1 + rng.random(group.dim)))
     points = points_near_walls(group, 1000, seed=25) + moved.center
-    points[:500] = moved.center + 0.1 * rng.integers(-2, 3, size=(500, group.dim))  # ties in decimal numbers
+    # ties in decimal numbers
+    points[:500] = moved.center + 0.1 * rng.integers(-2, 3, size=(500, group.dim))
     folded = moved.fold(points)
     np.testing.assert_allclose(moved.fold(folded), folded, rtol=0, atol=1e-14 * far + 1e-12)
 

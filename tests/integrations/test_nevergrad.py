@@ -85,7 +85,8 @@ def test_the_group_is_used_and_losses_are_made_small():
     best = optimizer.minimize(gap)
     assert gap(best.value) < 0.15
     asked = np.array([candidate.args[0] for candidate in (optimizer.ask() for _ in range(20))])
-    assert (np.diff(asked, axis=1) > -0.05).all()  # one of each pair of images only, but for the moves apart
+    # one of each pair of images only, but for the moves apart
+    assert (np.diff(asked, axis=1) > -0.05).all()
     blind = OrbitOptimizer(agent=TREE)(square(2), budget=200)
     blind.minimize(gap)
     elsewhere = np.array([candidate.args[0] for candidate in (blind.ask() for _ in range(20))])

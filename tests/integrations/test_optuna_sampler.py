@@ -48,7 +48,8 @@ def test_it_searches_the_orbits_only():
     study = study_of()
     study.optimize(loss, n_trials=60)
     is_sorted = (np.diff(points(study)[1:], axis=1) > -0.05).all(axis=1)
-    assert is_sorted.mean() > 0.6  # one order of the six, but for cells that a wall cuts; at random 0.2
+    # one order of the six, but for cells that a wall cuts; at random 0.2
+    assert is_sorted.mean() > 0.6
 
 
 def test_no_point_is_proposed_twice_and_seeds_repeat():
@@ -202,7 +203,8 @@ def test_what_trials_count_for(recorder):
     assert [told[round(x, 6)][0] for x in np.linspace(0.05, 0.45, 9)] == pytest.approx(np.linspace(0.5, 4.5, 9))
     assert told[0.5] == [2.5]  # the median
     assert told[0.6] == [1.0]
-    assert 0.5 < told[0.95][0] < told[0.7][0] < told[0.72][0] + 0.2 < 2.5  # one of four failures, one of two
+    # one of four failures, one of two
+    assert 0.5 < told[0.95][0] < told[0.7][0] < told[0.72][0] + 0.2 < 2.5
     assert told[0.2][1] == pytest.approx(2.0, abs=0.3)  # a crash among trials that went well
     assert sum(map(len, told.values())) == 17
 
@@ -236,7 +238,8 @@ def test_trials_are_told_once_and_a_new_sampler_goes_on_alike(recorder):
     study = study_of(OrbitSampler(exchangeable=NAMES, agent=recorder, seed=0))
     study.optimize(loss, n_trials=200)
     work = sum(len(agent.told) for agent in recorder.made)
-    assert work < 200 * 12  # restarts included, since the scale is set when there are a tenth more or twice as many
+    # restarts included, since the scale is set when there are a tenth more or twice as many
+    assert work < 200 * 12
     study.ask().suggest_float("a", 0, 1)
     used = recorder.made[-1]
     fresh = OrbitSampler(exchangeable=NAMES, agent=recorder, seed=0)

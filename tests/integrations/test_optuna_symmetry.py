@@ -103,7 +103,8 @@ def test_a_group_over_names_acts_about_the_middle_of_the_ranges():
         square.check(uniform("u", "v"))
     swap = Symmetry(group=ob.groups.Symmetric(2), parameters=["u", "v"])
     swap.check(uniform("u", "v", low=1.0, high=2.0))
-    with pytest.raises(InputError, match=r"'u'.*'v'"):  # which a swap about their middles would map onto themselves
+    # which a swap about their middles would map onto themselves
+    with pytest.raises(InputError, match=r"'u'.*'v'"):
         swap.check({"u": FloatDistribution(0, 1), "v": FloatDistribution(1, 2)})
     with pytest.raises(InputError, match="mixes 'u', 'v'"):
         Symmetry(group=ob.groups.Cyclic(3), parameters=["u", "v"]).check(uniform("u", "v", low=-1.0))

@@ -68,7 +68,8 @@ def read(line):
 def run(url, workers, wanted, death):
     """Run so many workers until so many trials are finished, kill one in its third, and return what was printed.
 
-    The file `death` tells the others of it: however slow the first is, some trials are left when it dies.
+    The file `death` tells the others of it: however slow the first is, some trials are left when it
+    dies.
     """
     started = [worker(url, 3 if i == 0 else 0, wanted, death) for i in range(workers)]
     victim, lines = started[0], []
@@ -131,7 +132,8 @@ def follow(storage, url, workers, wanted, death):
     points = np.array([[trial.params[name] for name in NAMES] for trial in again])
     gaps = np.abs(points[:, None] - points).max(axis=2) + np.eye(len(points))
     assert gaps.min() > 1e-7
-    for one, two in zip(*np.nonzero(np.triu(gaps < 1e-4)), strict=True):  # close only if both ran at the same time
+    # close only if both ran at the same time
+    for one, two in zip(*np.nonzero(np.triu(gaps < 1e-4)), strict=True):
         ended = again[one].datetime_complete
         assert ended is None or again[two].datetime_start < ended
 
@@ -155,7 +157,8 @@ def postgres():
         pytest.skip("PostgreSQL is not installed; run tests/install_postgresql.sh, or install the package postgresql.")
     home = Path(found).parent
     user = {}
-    folder = Path(tempfile.mkdtemp(prefix="orbandit-"))  # a short path, as sockets need, that others may enter
+    # a short path, as sockets need, that others may enter
+    folder = Path(tempfile.mkdtemp(prefix="orbandit-"))
     if os.geteuid() == 0:  # which PostgreSQL refuses to run as
         known = {entry.pw_name for entry in pwd.getpwall()}
         owner = "postgres" if "postgres" in known else "nobody"

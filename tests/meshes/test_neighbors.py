@@ -109,7 +109,8 @@ def test_on_an_invariant_mesh_the_folded_graph_is_the_quotient_of_the_full_one(s
 
 
 def test_the_clique_cover_of_lemma_2_is_about_as_large_as_a_quotient_net():
-    # Prop. 4 with radius 2 delta: as many cliques as representatives needed at scale delta, up to a constant.
+    # Prop. 4 with radius 2 delta: as many cliques as representatives needed at scale delta, up to a
+    # constant.
     space, group, delta = S.Box(0, 1, dim=3), G.Symmetric(3), 0.1
     graph = M.OrbitGraph(M.net(space, delta), group, 2 * delta)
     assert len(graph.clique_cover()) <= 2 * len(M.quotient_net(space, group, delta))
@@ -117,7 +118,8 @@ def test_the_clique_cover_of_lemma_2_is_about_as_large_as_a_quotient_net():
 
 
 def test_queries_from_far_away_and_degenerate_meshes():
-    line = M.Mesh([[0.0, 1.0], [0.0, 2.0], [0.0, 2.0]], 1.0)  # no extent along the first axis, and one point twice
+    # no extent along the first axis, and one point twice
+    line = M.Mesh([[0.0, 1.0], [0.0, 2.0], [0.0, 2.0]], 1.0)
     assert M.orbit_neighbors(line, None, [1e300, 1e300], 1.0).tolist() == []
     assert M.orbit_neighbors(line, None, [0.0, -1e300], 1.0).tolist() == []
     assert M.orbit_neighbors(line, None, [0.5, 1.9], 0.6).tolist() == [1, 2]
@@ -160,7 +162,8 @@ def test_a_graph_that_would_not_fit_says_how_large_it_would_be():
     except MeshTooLargeError as error:
         message = str(error)
     disk, turns = M.net(S.Ball(2), 0.03), G.Cyclic(360)
-    listed = len(M.OrbitGraph(disk, turns, 0.06).indices)  # images overlap here: each neighbour counts once
+    # images overlap here: each neighbour counts once
+    listed = len(M.OrbitGraph(disk, turns, 0.06).indices)
     assert len(M.OrbitGraph(disk, turns, 0.06, limit=2 * listed).indices) == listed
     about = int(message.split("about ")[1].split(" ")[0].replace(",", ""))
     assert about == pytest.approx(size, rel=0.1)

@@ -92,7 +92,8 @@ def test_nets_of_random_boxes_and_scales_cover(seed):
 
 
 def test_the_best_lattice_needs_far_fewer_points_than_the_grid():
-    # delta = 0.1 on the unit cube: at most 0.75 of the grid's points in three dimensions, 0.5 in five.
+    # delta = 0.1 on the unit cube: at most 0.75 of the grid's points in three dimensions, 0.5 in
+    # five.
     sizes = {d: [len(M.net(S.Box(0, 1, dim=d), 0.1, kind)) for kind in ("best", "cubic")] for d in (3, 5)}
     assert sizes[3][1] == 9**3
     assert sizes[3][0] <= 0.75 * sizes[3][1]
@@ -132,7 +133,8 @@ def test_lemma_1_the_quotient_times_the_order_approaches_the_whole(name):
     table = "\n".join(
         f"{delta:8} {small:8} {whole:8} {r:6.2f}" for (delta, small, whole), r in zip(rows, ratios, strict=True)
     )
-    # The excess over 1 comes from the walls, and falls like their share of the volume, about like delta.
+    # The excess over 1 comes from the walls, and falls like their share of the volume, about like
+    # delta.
     excess = np.array(ratios) - 1
     assert (excess > -0.05).all(), table
     assert excess[-1] < 0.7 * excess[0], table

@@ -93,13 +93,15 @@ def test_what_the_appendix_s_search_returns_is_within_twice_the_radius(space, gr
 def test_the_appendix_s_search_misses_a_neighbour_across_a_cell_border():
     tree = M.CoveringTree(S.Box(0, 1, dim=1), 1 / 64)
     group = G.Trivial(1)
-    point, radius = [0.499], 0.25  # one node at that scale is [0, 1/2], and the query lies just inside its end
+    # one node at that scale is [0, 1/2], and the query lies just inside its end
+    point, radius = [0.499], 0.25
     exact = tree.orbit_neighbors(group, point, radius)
     approximate = tree.orbit_neighbors(group, point, radius, exact=False)
     across = int(tree.locate([0.51]))
     assert across in exact
     assert across not in approximate
-    assert abs(tree.mesh.points[across, 0] - 0.499) < 0.02  # less than a tenth of the radius away, and missed
+    # less than a tenth of the radius away, and missed
+    assert abs(tree.mesh.points[across, 0] - 0.499) < 0.02
 
 
 @pytest.mark.parametrize("radius", [0.01, 0.05, 0.3])

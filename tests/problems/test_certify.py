@@ -205,7 +205,8 @@ def test_certificates_are_true_and_as_near_as_asked(group, space):
         assert low >= proved.low >= low - 1.01e-3 * (high - low)
         assert function(proved.highest.point[None]) == pytest.approx(high)
         assert function(proved.lowest.point[None]) == pytest.approx(low)
-        assert values.max() <= high + 1e-9  # so good that no sample beats it, though three starts were few
+        # so good that no sample beats it, though three starts were few
+        assert values.max() <= high + 1e-9
 
 
 def test_summits_are_covered_by_the_tangent_plane():
@@ -218,7 +219,8 @@ def test_summits_are_covered_by_the_tangent_plane():
     assert function(around).max() <= top.height
     assert np.linalg.eigvalsh(function.derivatives(around)[2]).max() <= 0
     wider = top.point + 30 * top.radius * DISK.sample(2000, 0)
-    assert np.linalg.eigvalsh(function.derivatives(wider)[2]).max() > 0  # the radius could not be much larger
+    # the radius could not be much larger
+    assert np.linalg.eigvalsh(function.derivatives(wider)[2]).max() > 0
     assert proved.high - top.value <= 1.1e-7 * (proved.high - proved.low)
 
 

@@ -204,7 +204,8 @@ def test_climbers_find_the_peak_and_the_steepest_slope():
     np.testing.assert_allclose(point, [0.8, 0.3], atol=1e-3)
     length = steepness(bumps, SQUARE)
     _, found = climb(length, SQUARE, SQUARE.sample(8, 0), np.random.default_rng(0))
-    # exp(-20 r^2) is steepest at r = 1 / sqrt 40, with slope sqrt(40 / e); the other bump adds little there.
+    # exp(-20 r^2) is steepest at r = 1 / sqrt 40, with slope sqrt(40 / e); the other bump adds
+    # little there.
     assert found.max() == pytest.approx(np.sqrt(40 / np.e), rel=0.02)
 
 

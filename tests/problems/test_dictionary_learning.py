@@ -267,5 +267,6 @@ def test_bad_input_is_refused():
     for size in (2, (2, 2, 2), (2.0, 2)):
         with pytest.raises(InputTypeError):
             ob.problems.image_patches(size=size)
-    tiny = ob.problems.DictionaryLearning(1e-200 * good, 1)  # lengths that would underflow when squared
+    # lengths that would underflow when squared
+    tiny = ob.problems.DictionaryLearning(1e-200 * good, 1)
     assert tiny.optimum == pytest.approx(ob.problems.DictionaryLearning(good, 1).optimum)

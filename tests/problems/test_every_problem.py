@@ -28,7 +28,8 @@ PROBLEMS = {
     "WindFarm": lambda: P.WindFarm(2, noise=P.Beta(100.0)),
 }
 AGENTS = (A.UniformMesh, A.UniformMeshN, A.SideObservationElimination, A.Zooming, A.HOO, A.OrbitTree)
-FLAT = ("LowerBoundFamily", "GaussianProcess", "IdenticalMachines")  # too flat for 2,000 rounds of 0 and 1
+# too flat for 2,000 rounds of 0 and 1
+FLAT = ("LowerBoundFamily", "GaussianProcess", "IdenticalMachines")
 TREES = (A.HOO, A.OrbitTree)
 
 
@@ -41,7 +42,8 @@ def problem_of(name):
 def test_every_agent_plays_it(name):
     problem = problem_of(name)
     assert problem.feasible is None  # all points are allowed
-    for agent in TREES if name == "WindFarm" else AGENTS:  # a fine mesh of four dimensions takes a minute
+    # a fine mesh of four dimensions takes a minute
+    for agent in TREES if name == "WindFarm" else AGENTS:
         runs = ob.simulate(agent, problem, 300, seeds=2)
         assert np.isfinite(runs.regret).all()
         assert (np.diff(runs.regret, axis=1) >= -1e-9).all()

@@ -56,7 +56,8 @@ def test_the_optimum_is_that_of_a_dense_grid(group, space, seed):
     means = problem.mean(grid)
     step = float((high - low).max()) / 800
     assert means.max() <= problem.optimum + problem.tolerance
-    # A summit that is seen has no slope, so the grid misses it by second order only; a wall may cost more.
+    # A summit that is seen has no slope, so the grid misses it by second order only; a wall may
+    # cost more.
     assert problem.optimum - problem.lipschitz * step <= means.max()
     assert problem.tolerance <= 0.01 + 1e-8
     assert means.min() >= 0.05

@@ -104,7 +104,8 @@ def test_other_noise(machines, noise):
 def test_no_point_of_a_grid_is_better():
     grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 41)] * 3), axis=-1).reshape(-1, 3)
     three = ob.problems.IdenticalMachines(3)
-    assert three.mean(grid).max() <= three.optimum <= three.mean(grid).max() + 1e-9  # at a corner, which the grid has
+    # at a corner, which the grid has
+    assert three.mean(grid).max() <= three.optimum <= three.mean(grid).max() + 1e-9
     assert np.sort(three.optimizer).round(6).tolist() == [0, 0, 1]
     assert FOUR.optimum > FOUR.mean(np.tri(5, 4, -1)).max() + 0.005  # not at a corner
 
@@ -128,7 +129,8 @@ def test_the_mean_vanishes_continuously_at_overload_and_is_steepest_there(machin
     inner = edge - 10 * h * along
     moves = h * np.eye(machines)
     slope = np.linalg.norm((problem.mean(inner + moves) - problem.mean(inner - moves)) / (2 * h))
-    assert 0.97 * problem.lipschitz < slope < 0.985 * problem.lipschitz  # what was found, and 2 % more
+    # what was found, and 2 % more
+    assert 0.97 * problem.lipschitz < slope < 0.985 * problem.lipschitz
     # Over the kink: from a stable arm to overloaded ones at all distances.
     for step in 10.0 ** np.arange(-8, 0):
         rise = problem.mean(inner) - problem.mean(inner + step * along)
@@ -139,7 +141,8 @@ def test_the_mean_vanishes_continuously_at_overload_and_is_steepest_there(machin
 
 
 def test_a_case_by_hand():
-    # Machine 0: alone until 1, then two share; both are done at 3. Machine 1 is never used. Machine 2: ties.
+    # Machine 0: alone until 1, then two share; both are done at 3. Machine 1 is never used. Machine
+    # 2: ties.
     times, places, sizes = [0.0, 0.0, 0.0, 1.0, 4.0], [0, 2, 2, 0, 2], [2.0, 1.0, 1.0, 1.0, 0.0]
     assert fast_departures(times, places, sizes, 3, 10.0).tolist() == [3.0, 2.0, 2.0, 3.0, 4.0]
 
@@ -153,7 +156,8 @@ def test_queues_against_the_slow_twin(seed, compiled, monkeypatch):
     machines, jobs = 1 + seed % 4, 150
     times = np.cumsum(rng.exponential(0.8 / machines, jobs))
     sizes = rng.exponential(0.7, jobs) * rng.choice([0.1, 1.0, 5.0], jobs)
-    places = rng.integers(max(1, machines - 1), size=jobs)  # the last machine stays empty if there are several
+    # the last machine stays empty if there are several
+    places = rng.integers(max(1, machines - 1), size=jobs)
     if seed % 2:  # whole numbers: many jobs come and leave at once
         times, sizes = np.floor(2 * times), np.ceil(sizes)
         times[:10] = 0.0
@@ -258,7 +262,8 @@ def test_rewards_are_repeatable_and_one_for_each_point():
     np.testing.assert_array_equal(FOUR.sample(points, 3), FOUR.sample(points, 3))
     assert (FOUR.sample(points, 3) != FOUR.sample(points, 4)).all()
     assert np.ndim(FOUR.sample(points[0], 3)) == 0
-    np.testing.assert_array_equal(FOUR.sample(points + 2.0, 3), FOUR.sample(np.ones((5, 4)), 3))  # nearest arms
+    # nearest arms
+    np.testing.assert_array_equal(FOUR.sample(points + 2.0, 3), FOUR.sample(np.ones((5, 4)), 3))
     assert FOUR.noise is None
     assert FOUR.reward_range == (0.0, 1.0)
     assert module.WINDOW == 2_000

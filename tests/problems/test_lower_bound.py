@@ -57,7 +57,8 @@ def test_instances_are_lipschitz_invariant_and_differ_on_disjoint_sets(name):
     space, _, delta, family = family_of(name)
     for i in (0, len(family) // 2, len(family) - 1):
         report = P.check(family.instance(i), points=300)
-        fixed = [trouble for trouble in report.troubles if "optimizer" not in trouble]  # W is spread over walls too
+        # W is spread over walls too
+        fixed = [trouble for trouble in report.troubles if "optimizer" not in trouble]
         assert not fixed, fixed
         assert family.instance(i).optimum == pytest.approx(1 / 3 + delta / 2)
     points = np.concatenate([space.sample(4000, 5), family.centers])
@@ -85,14 +86,16 @@ def test_the_strict_packing_keeps_away_from_the_boundary(name):
     assert group.domain().contains(family.strict).all()
     gaps = np.linalg.norm(family.strict[:, None] - family.strict, axis=2)
     assert gaps[~np.eye(len(gaps), dtype=bool)].min(initial=1) > delta / 3
-    # Instances of the paper are fewer: its packing is one of orbits, too, but without the points near walls.
+    # Instances of the paper are fewer: its packing is one of orbits, too, but without the points
+    # near walls.
     assert 0 < len(family.strict) < len(family)
 
 
 def test_no_strict_packing_fits_into_the_domain_of_the_icosahedron():
     space, group, delta, family = family_of("icosahedron, H3")
     assert len(family.strict) == 0
-    # The largest ball within the domain, as a linear program: maximise r with normal . x + r <= offset.
+    # The largest ball within the domain, as a linear program: maximise r with normal . x + r <=
+    # offset.
     normals, offsets = space.halfspaces()
     rows = np.vstack([normals, -group.domain().normals])
     heights = np.concatenate([offsets, np.zeros(len(group.domain().normals))])
@@ -105,7 +108,8 @@ def test_no_strict_packing_fits_into_the_domain_of_the_icosahedron():
 
 
 def test_the_quotient_by_an_infinite_group_is_small():
-    family = P.LowerBoundFamily(S.Ball(2), G.Orthogonal(2, 1), 0.01)  # of a disk by rotations: an interval
+    # of a disk by rotations: an interval
+    family = P.LowerBoundFamily(S.Ball(2), G.Orthogonal(2, 1), 0.01)
     assert 50 < len(family) < 100
 
 

@@ -69,7 +69,8 @@ def test_mixed_factors_predict_the_same(shape, arms):
         assert problem.space.contains(images, tol=1e-9).all()
         np.testing.assert_allclose(problem.predict(images), problem.predict(points), atol=1e-12)
         np.testing.assert_allclose(problem.mean(images), problem.mean(points), atol=1e-12)
-    # Q acts on whole factors: any orthogonal one does in the ball, as the group that is claimed there says.
+    # Q acts on whole factors: any orthogonal one does in the ball, as the group that is claimed
+    # there says.
     users, items, factors = shape
     Q = np.linalg.qr(np.random.default_rng(4).standard_normal((factors, factors)))[0]
     turned = (Q @ points.reshape(-1, factors, users + items)).reshape(points.shape)
@@ -148,7 +149,8 @@ def test_a_subgroup_has_the_order_asked_for(order, factors):
 
 
 def test_a_subgroup_grows_slowly_with_the_horizon():
-    # d = 8: the order is the integer nearest to n^(1 / 18), so 3 begins at 2.5^18, which is 14.6 million.
+    # d = 8: the order is the integer nearest to n^(1 / 18), so 3 begins at 2.5^18, which is 14.6
+    # million.
     for horizon, order in ((1, 1), (1_000, 1), (1_500, 2), (10**6, 2), (14 * 10**6, 2), (15 * 10**6, 3), (10**18, 10)):
         assert MatrixFactorization(arms="subgroup", horizon=horizon).group.order == order
     # One factor can only change its sign.

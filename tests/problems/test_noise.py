@@ -33,7 +33,8 @@ def test_the_mean_is_kept_over_the_whole_range(name):
         assert rewards.shape == (size,)
         assert low <= rewards.min()
         assert rewards.max() <= high
-        # Four standard errors, of no less than the deviation that a rare reward at the far end would have.
+        # Four standard errors, of no less than the deviation that a rare reward at the far end
+        # would have.
         deviation = max(rewards.std(), (high - low) * np.sqrt(share * (1 - share)) * 0.05)
         assert abs(rewards.mean() - mean) <= 4 * deviation / np.sqrt(size) + 1e-9 * (high - low)
 

@@ -76,7 +76,8 @@ def test_mean_and_margins_are_those_of_the_twins(turbines, radius, rose):
     points[1, 2:4] = points[1, :2] + [3.0, 40.0]  # where wakes of the other model only set in
     frequencies = ROSES[rose] if isinstance(rose, str) else np.array(rose) / sum(rose)
     np.testing.assert_allclose(farm.mean(points), [naive_mean(p, frequencies) for p in points], rtol=0, atol=1e-13)
-    assert farm.mean(points[0]) == pytest.approx(1.0)  # who stands in one place takes no wind from another
+    # who stands in one place takes no wind from another
+    assert farm.mean(points[0]) == pytest.approx(1.0)
     other = WindFarm(turbines, radius=radius, rose=rose)
     assert (np.abs(farm.mean(points) - other.mean(points)) > 1e-3).any()
     rim = farm.space.bounds[1][0]
@@ -112,7 +113,8 @@ def test_kernels_without_an_onset(compiled):
 def test_the_published_energy_of_the_examples_is_met(turbines):
     radius, energy = CASES[turbines]
     farm, point = published(turbines, radius=radius, rose="iea37"), example(turbines)
-    assert farm.annual_energy(point) == pytest.approx(energy, abs=0.005)  # the digits that were published
+    # the digits that were published
+    assert farm.annual_energy(point) == pytest.approx(energy, abs=0.005)
     assert farm.annual_energy(point) == pytest.approx(turbines * 3.35 * 8760 * farm.mean(point), rel=1e-14)
     # Turbines stand on the rim, by coordinates of four digits.
     assert -1e-3 < farm.feasible(point) <= 0.0
@@ -141,7 +143,8 @@ def test_energy_is_that_of_py_wake():
             superpositionModel=SquaredSum(),
         )
         farm = published(turbines, radius=radius, rose="iea37")
-        points = np.vstack([example(turbines), farm.space.sample(3, 0)])  # the latter with turbines side by side
+        # the latter with turbines side by side
+        points = np.vstack([example(turbines), farm.space.sample(3, 0)])
         for point, energy in zip(points, farm.annual_energy(points), strict=True):
             x, y = point.reshape(-1, 2).T
             result = models(x, y, wd=np.arange(16) * 22.5, ws=[9.8])
@@ -231,7 +234,8 @@ def test_a_short_search_is_among_the_published_results(monkeypatch):
     monkeypatch.setattr(site, "MOST_HOPS", 16)  # of 128
     monkeypatch.setattr(site, "STARTS", 16)
     assert farm.feasible(farm.optimizer) >= 0
-    assert farm.annual_energy(farm.optimizer) > 412_000.0  # 409,689 by PSQP, 418,924 by SNOPT with wake expansion
+    # 409,689 by PSQP, 418,924 by SNOPT with wake expansion
+    assert farm.annual_energy(farm.optimizer) > 412_000.0
 
 
 def test_agents_that_need_a_slope_are_told_by_name():

@@ -136,7 +136,8 @@ def test_groups_by_hand():
     # One group holds all; c and d, of equal means, are parted by their names.
     np.testing.assert_allclose(group_ratings(ratings, 1, 1).means, [[np.mean([0, 0.25, 0.5, 0.5, 1, 0.75])]])
     np.testing.assert_allclose(group_ratings(ratings, 4, 1).means.ravel(), [0.125, 0.5, 0.75, 0.75])
-    # Three groups: cuts where 2 and 4 ratings are ahead; 3 and 5 are as near to 4, and the first is taken.
+    # Three groups: cuts where 2 and 4 ratings are ahead; 3 and 5 are as near to 4, and the first is
+    # taken.
     np.testing.assert_allclose(group_ratings(ratings, 3, 1).means.ravel(), [0.125, 0.5, (0.5 + 1.0 + 0.75) / 3])
 
 
@@ -226,7 +227,8 @@ def test_rewards_are_single_ratings_and_unbiased(arms):
 
 
 def test_cells_count_alike_however_many_ratings_they_have():
-    # One rating of 0 in one cell, a hundred of 1 in the other: P = 0 is wrong in half of the rounds.
+    # One rating of 0 in one cell, a hundred of 1 in the other: P = 0 is wrong in half of the
+    # rounds.
     ratings = Ratings([0] * 101, [0] + [1] * 100, [0] + [1] * 100)
     problem = RatingFactorization(ratings, 1, 2, 1, arms="nonnegative")
     assert problem.mean(np.zeros(3)) == pytest.approx(0.5)
@@ -254,7 +256,8 @@ def test_no_search_beats_the_optimum(arms, factors):
 
 
 def test_a_ball_too_small_for_the_decomposition_has_its_best_point_on_the_sphere():
-    problem = RatingFactorization(table([[1.0, 1.0], [1.0, 0.0]]), 2, 2, 2)  # singular values 1.618 and 0.618, sum > 2
+    # singular values 1.618 and 0.618, sum > 2
+    problem = RatingFactorization(table([[1.0, 1.0], [1.0, 0.0]]), 2, 2, 2)
     assert not problem.searched
     assert np.linalg.norm(problem.optimizer) == pytest.approx(problem.space.radius)
     widths = np.linalg.svd(problem.predict(problem.optimizer), compute_uv=False)

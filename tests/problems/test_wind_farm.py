@@ -13,8 +13,8 @@ from orbandit.problems.wind_farm import ROSES, WindFarm
 D, CT, K = 130.0, 8 / 9, 0.0324555
 both = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 
-# The example of 16 turbines in the case study: one in the middle, five on 650 m, ten on 1300 m; and its yearly yield
-# in MWh from each of the 16 directions, for turbines of 3.35 MW and 365 days.
+# The example of 16 turbines in the case study: one in the middle, five on 650 m, ten on 1300 m; and
+# its yearly yield in MWh from each of the 16 directions, for turbines of 3.35 MW and 365 days.
 EXAMPLE_X = [0, 650, 200.861, -525.861, -525.861, 200.861, 1300, 1051.7221, 401.7221, -401.7221, -1051.7221, -1300]
 EXAMPLE_X += [-1051.7221, -401.7221, 401.7221, 1051.7221]
 EXAMPLE_Y = [0, 0, 618.1867, 382.0604, -382.0604, -618.1867, 0, 764.1208, 1236.3735, 1236.3735, 764.1208, 0]
@@ -129,7 +129,8 @@ def test_a_wake_sets_in_smoothly_and_is_the_published_one_from_a_diameter_on(com
     wake, slopes = pick(deficit, compiled), pick(deficit_gradient, compiled)
     for dy in (0.0, -30.0, 100.0, 200.0):
         for dx in (D, D + 1e-9, 200.0, 1000.0, 5000.0):
-            assert wake(dx, dy) == pytest.approx(raw_deficit(dx, dy), rel=1e-15, abs=1e-18)  # to the last bit or so
+            # to the last bit or so
+            assert wake(dx, dy) == pytest.approx(raw_deficit(dx, dy), rel=1e-15, abs=1e-18)
         for dx in (-100.0, 0.0):
             assert wake(dx, dy) == 0.0
             assert slopes(dx, dy) == (0.0, 0.0, 0.0)
@@ -149,7 +150,8 @@ def test_the_mean_is_continuous_where_a_turbine_passes_another():
         points = np.column_stack([np.zeros((len(south), 2)), np.full(len(south), beside), -south])
         means = one_wind(farm, points, 0)
         slopes = np.abs(np.diff(means)) / np.diff(south)
-        # 3 (9.8 / 5.8) (2/3) 1.5 / D bounds the slope of the power of one of two turbines along the wind.
+        # 3 (9.8 / 5.8) (2/3) 1.5 / D bounds the slope of the power of one of two turbines along the
+        # wind.
         assert slopes.max() < 3 * (9.8 / 5.8) * (2 / 3) * 1.5 / D / 2
         assert means.min() < 0.96  # there is a wake to pass
 
@@ -159,7 +161,8 @@ def test_winds_are_named_by_where_they_come_from():
     north_south, east_west = [0, 400, 0, -400], [400, 0, -400, 0]
     assert farm.mean(north_south) < 0.7
     assert farm.mean(east_west) > 1 - 1e-9
-    # North, east, south, west: of three turbines, which is alone upstream of the other two, who share its wake?
+    # North, east, south, west: of three turbines, which is alone upstream of the other two, who
+    # share its wake?
     farm = WindFarm(3, radius=1000.0, rose=np.ones(4))
     spots = {0: (0, 700), 1: (700, 0), 2: (0, -700), 3: (-700, 0)}
     for wind, (x, y) in spots.items():
@@ -196,7 +199,8 @@ def test_the_published_example_is_reproduced():
     point = np.column_stack([EXAMPLE_X, EXAMPLE_Y]).ravel()[None]
     yields = [RATED * f * one_wind(farm, point, i)[0] for i, f in enumerate(ROSES["iea37"])]
     np.testing.assert_allclose(yields, YIELDS, atol=1e-5)  # the digits that were published
-    assert RATED * farm.mean(point[0]) == pytest.approx(366941.57116, abs=1e-5)  # no two are nearer than 2 D
+    # no two are nearer than 2 D
+    assert RATED * farm.mean(point[0]) == pytest.approx(366941.57116, abs=1e-5)
     assert sum(ROSES["iea37"]) == pytest.approx(1.0)
     assert len(ROSES["iea37"]) == 16
 
@@ -215,7 +219,8 @@ def test_powers_are_those_of_py_wake():
     )
     farm = WindFarm(6, radius=1300.0, rose="iea37")
     candidates = farm.space.sample(2000, 3)
-    # With 4 D between turbines, the onset is all that differs, and reaches none: within D downstream, dy > 10 sigma.
+    # With 4 D between turbines, the onset is all that differs, and reaches none: within D
+    # downstream, dy > 10 sigma.
     points = candidates[farm._nearest(candidates)[0] > 4 * D][:20]
     assert len(points) == 20
     bearings = np.arange(16) * 22.5
@@ -279,7 +284,8 @@ def test_the_optimum_of_two_turbines_is_that_of_a_grid():
 def test_other_searches_find_the_same_optimum(turbines, rose):
     farm = WindFarm(turbines, rose=rose)
     rng = np.random.default_rng(99)
-    ends = [farm._polished(p, 100) for p in farm._moved(farm.space.sample(24, rng), rng)]  # no hints, all at random
+    # no hints, all at random
+    ends = [farm._polished(p, 100) for p in farm._moved(farm.space.sample(24, rng), rng)]
     assert farm.mean(ends).max() == pytest.approx(farm.optimum, abs=1e-7)
     assert farm.space.contains(farm.optimizer)
 

@@ -58,7 +58,8 @@ def test_solid_scenes(problem, edges, cell_edges):
     np.testing.assert_allclose(scene.mean, problem.mean(on_surface))
     sides = scene.body.corners[scene.body.triangles]
     area = np.linalg.norm(np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0]), axis=1).sum() / 2
-    assert area == pytest.approx(ConvexHull(scene.body.corners).area, rel=1e-6)  # triangles cover it once
+    # triangles cover it once
+    assert area == pytest.approx(ConvexHull(scene.body.corners).area, rel=1e-6)
 
 
 def test_what_has_no_picture():
@@ -68,6 +69,7 @@ def test_what_has_no_picture():
     assert alone.cell.shape == (0, 2)
     np.testing.assert_allclose(alone.orbit, [[0.3, 0.5]])
     assert scene_of(P.Cone(S.Ball(3), None, peak=[0.3, 0.5, 0.1])).cell is None
-    curved = scene_of(P.Cone(S.Ball(2), G.Orthogonal(2, 1), peak=[0.3, 0.5]))  # a circle of images, no domain of faces
+    # a circle of images, no domain of faces
+    curved = scene_of(P.Cone(S.Ball(2), G.Orthogonal(2, 1), peak=[0.3, 0.5]))
     assert len(curved.cell) == 0
     assert len(curved.orbit) == 1

@@ -83,7 +83,8 @@ def test_ratios_and_means():
     assert ratio.low < ratio.value < ratio.high
     alone = mean_of(over)
     width = (alone.high - alone.low) / alone.value
-    assert (ratio.high - ratio.low) / ratio.value < 0.6 * width  # paired: what both share does not blur their ratio
+    # paired: what both share does not blur their ratio
+    assert (ratio.high - ratio.low) / ratio.value < 0.6 * width
 
 
 def test_one_run_has_no_interval_and_nothing_divides_by_zero():
@@ -91,7 +92,8 @@ def test_one_run_has_no_interval_and_nothing_divides_by_zero():
     assert mean_of(np.array([3.0])).value == 3.0
     assert not ratio_of(np.array([1.0]), np.array([2.0])).is_known
     assert math.isnan(ratio_of(np.array([1.0, 2.0]), np.zeros(2)).value)
-    assert not ratio_of(np.ones(10), np.append(np.zeros(9), 1.0)).is_known  # most draws would divide by zero
+    # most draws would divide by zero
+    assert not ratio_of(np.ones(10), np.append(np.zeros(9), 1.0)).is_known
 
 
 def test_slopes_are_those_of_power_laws():

@@ -163,7 +163,8 @@ def test_support_bounds_and_diameter(name):
 def test_the_farthest_point_is_an_extreme_one(name):
     space = SPACES[name]()
     for point in 2 * directions(space, 5, seed=14):
-        # The farthest point is extreme in the direction in which it lies: look there again and again.
+        # The farthest point is extreme in the direction in which it lies: look there again and
+        # again.
         reached = 0.0
         for y in space.sample(20, 15):
             for _ in range(30):
@@ -504,7 +505,8 @@ def test_the_total_of_a_simplex():
 
 
 def test_polytopes_with_too_many_facets_are_refused_before_they_are_made(monkeypatch):
-    curve = np.linspace(-1, 1, 60)[:, None] ** np.arange(1, 7)  # a cyclic polytope: as many facets as there can be
+    # a cyclic polytope: as many facets as there can be
+    curve = np.linspace(-1, 1, 60)[:, None] ** np.arange(1, 7)
     assert len(S.Polytope(curve)._facets) == polytope._most_facets(60, 6) == 30_800
     sizes = []
     monkeypatch.setattr(polytope, "MAX_FACETS", 2_000)

@@ -20,7 +20,8 @@ def test_lemma_5_and_6_by_hand():
     mesh = M.Mesh([[0.1], [0.12], [0.5], [0.9]], delta=0.05)
     problem = P.Function(lambda x: 0.9 - np.abs(x[:, 0] - 0.9), S.Box(0, 1, dim=1), optimizer=[0.9], lipschitz=1.0)
     n, delta = 1000, 0.05
-    # The cliques are the first two points, with gaps 0.8 and 0.78, the third with 0.4 and the last with 0.
+    # The cliques are the first two points, with gaps 0.8 and 0.78, the third with 0.4 and the last
+    # with 0.
     expected = 8 * math.log(n) * (0.8 / (0.78 - 0.25) ** 2 + 0.4 / (0.4 - 0.25) ** 2) + 4 * 1.98 + 8 * n * delta
     assert float(T.gap_dependent_bound(problem, mesh, n)) == pytest.approx(expected)
     free = T.gap_free_bound(problem, mesh, n)

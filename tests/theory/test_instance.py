@@ -65,7 +65,8 @@ def test_three_arms_by_hand():
     """Of two bad arms at a distance of 0.1, 0.5 and 0.4 below a best one far away, each tells of the other."""
     means, places, slope = [0.4, 0.5, 0.9], [0.0, 0.1, 0.9], 1.0
     own = bernoulli(0.4, 0.9), bernoulli(0.5, 0.9)
-    shared = bernoulli(0.4, 0.8), bernoulli(0.5, 0.8)  # what a play of the first, or second, tells of the other
+    # what a play of the first, or second, tells of the other
+    shared = bernoulli(0.4, 0.8), bernoulli(0.5, 0.8)
     both = np.linalg.solve([[own[0], shared[1]], [shared[0], own[1]]], [1, 1]) @ [0.5, 0.4]
     alone = min(0.5 / shared[0], 0.4 / shared[1])
     expected = min(both, alone) if both > 0 else alone
@@ -86,7 +87,8 @@ def test_all_vertices_of_small_programs(seed):
     rng = np.random.default_rng(seed)
     places, slope = np.sort(rng.random(6)), rng.uniform(0.4, 2.0)
     means = np.array([min(0.3 + slope * abs(x - y) * rng.uniform(0.2, 1) for y in places[:3]) for x in places])
-    means = np.array([min(means[j] + slope * abs(x - y) for j, y in enumerate(places)) for x in places])  # Lipschitz
+    # Lipschitz
+    means = np.array([min(means[j] + slope * abs(x - y) for j, y in enumerate(places)) for x in places])
     means = np.clip(means, 0.0, 0.95)
     costs, rows = program(means, lambda k, j: abs(places[k] - places[j]), slope)
     bounds = T.instance_bounds(problem_with(means, places, slope), mesh_of(places))
@@ -160,7 +162,8 @@ def test_means_at_the_ends_of_the_range():
             kl = noise.divergence(np.array([0.0, 1.0, 0.0, 0.0, 0.3, 0.3]), np.array([0.0, 1.0, 1.0, 0.3, 0.0, 1.0]))
         assert np.array_equal(kl[[0, 1, 2, 4, 5]], [0, 0, np.inf, np.inf, np.inf])
         rewards = noise.sample(np.full(200_000, 0.3), np.random.default_rng(0))
-        assert kl[3] == pytest.approx(-math.log((rewards == 0).mean()), rel=0.01)  # of the reward that 0 always has
+        # of the reward that 0 always has
+        assert kl[3] == pytest.approx(-math.log((rewards == 0).mean()), rel=0.01)
 
 
 def clipped_kl(noise, p, q):

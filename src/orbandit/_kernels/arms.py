@@ -1,13 +1,15 @@
 """Arms on a tournament: observations in, indices out, and whole bandit loops on Bernoulli rewards.
 
-Each arm has one row of `stats`, a cache line: the columns below. Its key in the tournament is its index,
+Each arm has one row of `stats`, a cache line: the columns below. Its key in the tournament is its
+index,
 
     UCB      SUM / COUNT + sqrt(width / (COUNT + PENDING)),   width = 2 log n     (eq. (UCB) without the 3 delta)
     LEAST    -(COUNT + PENDING): the arm observed least comes first
     ZOOM     SUM / COUNT + 2 sqrt(width / (COUNT + PENDING + 1)), with a mean of 0 before any observation
 
-and -infinity if it is not alive. Pending observations count in the confidence radius, and an arm that has nothing else
-is given the middle of the rewards, 1/2. An arm with neither comes before all others.
+and -infinity if it is not alive. Pending observations count in the confidence radius, and an arm
+that has nothing else is given the middle of the rewards, 1/2. An arm with neither comes before all
+others.
 """
 
 import numpy as np
@@ -158,8 +160,9 @@ def play_sharing(
 ) -> int:
     """Play as `play` does, with every reward observed by the neighbours pool[starts[arm]:][:sizes[arm]] of the arm.
 
-    Stops early, and returns the number of rounds played, when the next arm's neighbours are not listed yet
-    (sizes[arm] < 0), or under LEAST after a round that brings every living arm to `quota` observations.
+    Stops early, and returns the number of rounds played, when the next arm's neighbours are not
+    listed yet (sizes[arm] < 0), or under LEAST after a round that brings every living arm to
+    `quota` observations.
     """
     root = levels[-2]
     for t in range(len(draws)):

@@ -10,8 +10,8 @@ from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 def block_distances(a: FloatArray, b: FloatArray, signed: bool, out: FloatArray) -> None:
     """Write out[p, q] = min over permutations s of (sum_i cost(a[p, i], b[q, s(i)]))^(1/2).
 
-    `a` is (m, blocks, size), `b` is (k, blocks, size). The cost of a pair of blocks is ||u - v||^2, or
-    min(||u - v||^2, ||u + v||^2) if `signed`.
+    `a` is (m, blocks, size), `b` is (k, blocks, size). The cost of a pair of blocks is ||u - v||^2,
+    or min(||u - v||^2, ||u + v||^2) if `signed`.
     """
     K = a.shape[1]
     cost = np.empty((K, K))
@@ -45,8 +45,8 @@ def block_costs(x: FloatArray, y: FloatArray, signed: bool, cost: FloatArray) ->
 def block_assignments(a: FloatArray, target: FloatArray, signed: bool, columns: IndexArray, signs: FloatArray) -> None:
     """Write which block of each of (m, blocks, size) points goes to which of the target's, and with which sign.
 
-    Block columns[p, i] of point p, times signs[p, i], is the one for block i of the target, (blocks, size), at the
-    least sum of squared distances.
+    Block columns[p, i] of point p, times signs[p, i], is the one for block i of the target,
+    (blocks, size), at the least sum of squared distances.
     """
     K = a.shape[1]
     cost = np.empty((K, K))
@@ -75,9 +75,9 @@ def assign(
 ) -> None:
     """Give each row i the column `column_of[i]` at the least total cost, in O(K^3).
 
-    Jonker and Volgenant (1987): every column is priced at its least cost and given to that row where it is
-    still free; each row left over starts a shortest augmenting path. The other arrays, of length K, are work
-    space.
+    Jonker and Volgenant (1987): every column is priced at its least cost and given to that row
+    where it is still free; each row left over starts a shortest augmenting path. The other arrays,
+    of length K, are work space.
     """
     K = cost.shape[0]
     column_of[:] = -1

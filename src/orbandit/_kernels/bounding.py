@@ -1,18 +1,21 @@
 """Branch and bound on a sum of Matern-5/2 bumps: boxes are halved until f, -f or its slopes are below ceilings there.
 
-With the sums of `matern.expand`, f at c + x in a box with middle c, half-sides s and r = ||s|| is at most
+With the sums of `matern.expand`, f at c + x in a box with middle c, half-sides s and r = ||s|| is
+at most
 
     f(c) + g.x + x'(8 U - a I / 3) x / 2 + 4 x.x (u.x) + t (x.x)^2,
 
-U, u and t being the matrix, vector and total of the weights from above; -f is bounded with those from below, and
+U, u and t being the matrix, vector and total of the weights from above; -f is bounded with those
+from below, and
 
     ||grad f(c + x)|| <= ||g + H x|| + 12 r^2 ||u|| + 4 |t| r^3 + 2 (4 x'V x + 4 x.x (v.x) + t' (x.x)^2)
 
-by the weights for slopes. Near a summit bounds of boxes are too loose to close them, in six dimensions for thousands of
-boxes. But within some radius of it f is concave, and so below its tangent plane: the height of that closes them.
+by the weights for slopes. Near a summit bounds of boxes are too loose to close them, in six
+dimensions for thousands of boxes. But within some radius of it f is concave, and so below its
+tangent plane: the height of that closes them.
 
-Bumps far from a box hardly matter in it: a list of those that do is made when the box has shrunk, and what the others
-may add is added to all bounds. Lists are stacked like the boxes.
+Bumps far from a box hardly matter in it: a list of those that do is made when the box has shrunk,
+and what the others may add is added to all bounds. Lists are stacked like the boxes.
 """
 
 from typing import NamedTuple
@@ -26,9 +29,11 @@ PROVED, SPENT, FULL, BETTER = 0, 1, 2, 3
 RESERVE = 0.5
 """The part of what may still be dropped that one more list may drop."""
 SHORTER = 0.75
-"""A list is made when the box has shrunk by this since the last, and kept if it is shorter by this."""
+"""A list is made when the box has shrunk by this since the last, and kept if it is shorter by
+this."""
 HARD = 0.1
-"""A box whose bound is further above its ceiling, in units of the way from the middle to the ceiling, is quartered."""
+"""A box whose bound is further above its ceiling, in units of the way from the middle to the
+ceiling, is quartered."""
 OVERHEAD = 8
 """What a box costs apart from its bumps, in blocks of them."""
 
@@ -36,8 +41,8 @@ OVERHEAD = 8
 class Region(NamedTuple):
     """Where to look: normals @ x <= offsets, and ||x[part] - center|| <= radius.
 
-    The first `walls[0]` normals bound the space, the others the domain. Rows of `rounds` are (center, radius), those of
-    `parts` the first coordinate and the one behind the last.
+    The first `walls[0]` normals bound the space, the others the domain. Rows of `rounds` are
+    (center, radius), those of `parts` the first coordinate and the one behind the last.
     """
 
     normals: FloatArray
@@ -50,8 +55,8 @@ class Region(NamedTuple):
 class Stack(NamedTuple):
     """Boxes to look at: middles and half-sides, and bounds of f, -f and slopes that are known.
 
-    `lists` has the first block of the bumps that matter there and the one behind the last; `notes` has what the others
-    add at most, and the radius of the box for which the list was made.
+    `lists` has the first block of the bumps that matter there and the one behind the last; `notes`
+    has what the others add at most, and the radius of the box for which the list was made.
     """
 
     boxes: FloatArray
@@ -63,8 +68,9 @@ class Stack(NamedTuple):
 class Task(NamedTuple):
     """A function on a region, and what is known of it.
 
-    Behind the bumps there is room for lists of them. Rows of `tops` are summits of f and -f: a point, a radius within
-    which nothing is above a height, and the height. `reached` has the largest f, -f and slope found.
+    Behind the bumps there is room for lists of them. Rows of `tops` are summits of f and -f: a
+    point, a radius within which nothing is above a height, and the height. `reached` has the
+    largest f, -f and slope found.
     """
 
     bumps: Bumps
@@ -126,7 +132,8 @@ def value_bound(room: Room, sides: FloatArray, radius: float, sign: float) -> fl
     around = -sign * room.totals[1] / 3.0
     apart, together, cubic = 0.0, 0.0, 0.0
     for k in range(len(sides)):
-        # |2 M_kj x_k x_j| <= |M_kj| (x_k^2 + x_j^2): then the coordinates are apart, and a parabola is left in each.
+        # |2 M_kj x_k x_j| <= |M_kj| (x_k^2 + x_j^2): then the coordinates are apart, and a parabola
+        # is left in each.
         bend = around + 8.0 * (sign * matrix[k, k] - abs(matrix[k, k]))
         for j in range(len(sides)):
             bend += 8.0 * abs(matrix[k, j])
@@ -271,9 +278,10 @@ def bound_by_halving(
 ) -> tuple[int, int, int, int]:
     """Halve the boxes on the stack until their bounds are below the ceilings; write the parts and their bounds.
 
-    Returns the outcome, how many boxes are left on the stack, how many were written, and the work: PROVED; SPENT, if
-    the work is more than the budget; FULL, if there is no room for more; or BETTER, if in the middle of the
-    last box on the stack f or -f is above what was `reached`. Steeper slopes than reached are noted there.
+    Returns the outcome, how many boxes are left on the stack, how many were written, and the work:
+    PROVED; SPENT, if the work is more than the budget; FULL, if there is no room for more; or
+    BETTER, if in the middle of the last box on the stack f or -f is above what was `reached`.
+    Steeper slopes than reached are noted there.
     """
     region, room, reached = task.region, task.room, task.reached
     count, work, point = 0, 0, np.zeros(stack.boxes.shape[2])

@@ -7,4 +7,5 @@ ROOT = 0
 """The number of the cell that holds all others."""
 
 SUM, COUNT, PENDING = 0, 1, 2
-"""The first columns of statistics: the sum and number of rewards of a cell, and how many more are pending."""
+"""The first columns of statistics: the sum and number of rewards of a cell, and how many more are
+pending."""

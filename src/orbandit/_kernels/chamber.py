@@ -1,9 +1,9 @@
 """Folding into the chamber of a finite reflection group: sweeps of reflections in violated simple roots.
 
-Each reflection in a violated root shortens by one the word of the element that is still to be undone, so that
-as many sweeps as the group has reflections always suffice, and about half the Coxeter number is the rule. A
-sweep has no branches and runs on many points at once, one per lane, so that the compiler can use vector
-instructions.
+Each reflection in a violated root shortens by one the word of the element that is still to be
+undone, so that as many sweeps as the group has reflections always suffice, and about half the
+Coxeter number is the rule. A sweep has no branches and runs on many points at once, one per lane,
+so that the compiler can use vector instructions.
 """
 
 import numpy as np
@@ -17,7 +17,8 @@ LANES = 64
 def fold_into_chamber(points: FloatArray, roots: FloatArray, tol: float, max_sweeps: int, out: FloatArray) -> None:
     """Write the fold of each point into `out`; `roots` are unit simple roots.
 
-    A height <x, root> above -tol ||x|| counts as non-negative; a point with no other height stays as it is.
+    A height <x, root> above -tol ||x|| counts as non-negative; a point with no other height stays
+    as it is.
     """
     m, d = points.shape
     x = np.empty((d, LANES))

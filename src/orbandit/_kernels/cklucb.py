@@ -3,8 +3,9 @@
     surprise(k, q) = sum over j with q - d(k, j) > m(j) of T(j) kl(m(j), q - d(k, j))
     index(k)       = the largest q in [0, 1] with surprise(k, q) <= budget, on a grid of 2^STEPS steps
 
-The surprise grows with q, and only the largest index is asked for: an arm is passed over as soon as its surprise at the
-largest index so far exceeds the budget. T counts pending observations, and m is 1/2 before any reward.
+The surprise grows with q, and only the largest index is asked for: an arm is passed over as soon as
+its surprise at the largest index so far exceeds the budget. T counts pending observations, and m is
+1/2 before any reward.
 """
 
 import numpy as np

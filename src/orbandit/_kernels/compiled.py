@@ -1,6 +1,7 @@
 """The one set of compiler flags: cached on disk, free of the GIL, no fast-math since indices use infinity.
 
-Polynomials may be contracted besides: a product and a sum become one instruction, with one rounding, if there is one.
+Polynomials may be contracted besides: a product and a sum become one instruction, with one
+rounding, if there is one.
 """
 
 from collections.abc import Callable

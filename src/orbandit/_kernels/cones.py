@@ -1,7 +1,7 @@
 """Non-negative least squares in few dimensions, and what it solves: nearest points of cones and polytopes.
 
-The active-set method of Lawson and Hanson (1974, chapter 23) with its safeguard: a column whose weight does not
-come out positive once it has joined, which only rounding can cause, is turned away.
+The active-set method of Lawson and Hanson (1974, chapter 23) with its safeguard: a column whose
+weight does not come out positive once it has joined, which only rounding can cause, is turned away.
 """
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy.typing as npt
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 
 OPTIMAL = 1e-13
-"""A column counts as unable to help if its cosine with the residual, times the residual's share, is below this."""
+"""A column counts as unable to help if its cosine with the residual, times the residual's share, is
+below this."""
 
 
 @compiled
@@ -171,8 +172,9 @@ def onto_polytope(
 ) -> None:
     """Write the nearest points of { x : normals @ x <= offsets }, and the weights of the facets they lie on.
 
-    Least-distance programming: min ||z|| subject to G z >= h is one non-negative least-squares problem with the
-    rows [G h]. `size` is the polytope's, so that units do not matter; `active` is (m, facets).
+    Least-distance programming: min ||z|| subject to G z >= h is one non-negative least-squares
+    problem with the rows [G h]. `size` is the polytope's, so that units do not matter; `active` is
+    (m, facets).
     """
     m, d = points.shape
     rows, target = np.empty((len(normals), d + 1)), np.zeros(d + 1)

@@ -1,7 +1,7 @@
 """Triangular factors of growing matrices: solves, and a smaller entry on the diagonal.
 
-The factor L of A = L L^T is kept in the lower left corner of an array with room to spare, row by row; its size is
-passed along. A solve works in place on the first `size` numbers of a vector.
+The factor L of A = L L^T is kept in the lower left corner of an array with room to spare, row by
+row; its size is passed along. A solve works in place on the first `size` numbers of a vector.
 """
 
 import math
@@ -40,8 +40,8 @@ def solve_rows(factor: FloatArray, size: int, vectors: FloatArray) -> None:
 def downdate_diagonal(factor: FloatArray, size: int, place: int, amount: float, work: FloatArray) -> bool:
     """Make the factor that of A less `amount` in one entry of its diagonal; tell whether it could be done.
 
-    Hyperbolic rotations, as in Golub and Van Loan, Matrix computations, section 6.5.4, taken row by row. `work` has
-    three rows. If it fails, the factor is spoilt from row `place` on.
+    Hyperbolic rotations, as in Golub and Van Loan, Matrix computations, section 6.5.4, taken row by
+    row. `work` has three rows. If it fails, the factor is spoilt from row `place` on.
     """
     cosines, sines, inverses = work[0], work[1], work[2]
     for i in range(place, size):

@@ -6,8 +6,9 @@
     U = mean + widths[depth] + radius(T),    B = min(U, max of the children's B)
     enough = the T at which radius(T) = widths[depth]
 
-Rewards count for the cell whose point was played, not for those above it. `stats` has a row of SUM, COUNT, PENDING,
-SQUARES, the sum of squared rewards, and CUT, whether its halves are in the tree; T is COUNT + PENDING.
+Rewards count for the cell whose point was played, not for those above it. `stats` has a row of SUM,
+COUNT, PENDING, SQUARES, the sum of squared rewards, and CUT, whether its halves are in the tree; T
+is COUNT + PENDING.
 """
 
 import numpy as np
@@ -53,7 +54,8 @@ def enough(
     if not by_variance:
         return float(width / (wide * wide))
     doubled = 2.0 * variance(node, stats)
-    root = (np.sqrt(doubled + 12.0 * wide) + np.sqrt(doubled)) / (2.0 * wide)  # 1 / s with s sqrt(2 V) + 3 s^2 = wide
+    # 1 / s with s sqrt(2 V) + 3 s^2 = wide
+    root = (np.sqrt(doubled + 12.0 * wide) + np.sqrt(doubled)) / (2.0 * wide)
     return float(width * root * root)
 
 
@@ -63,7 +65,8 @@ def passes(
 ) -> bool:
     """Tell whether the way down leads on from a cell: it is known well enough, or will be when all asks are told.
 
-    Without pending asks its halves are in the tree then, since what is enough never falls between two rewards.
+    Without pending asks its halves are in the tree then, since what is enough never falls between
+    two rewards.
     """
     visits = stats[node, COUNT] + stats[node, PENDING]
     known = visits > 0.0 and visits >= enough(node, stats, depths, widths, width, by_variance)

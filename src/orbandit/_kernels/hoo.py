@@ -2,8 +2,8 @@
 
     U = mean + sqrt(width / visits) + widths[depth],     B = min(U, max of the children's B)
 
-B is infinite for a cell without visits, which is not yet of the algorithm's tree. `stats` has a row of SUM, COUNT and
-PENDING for each cell; visits are COUNT + PENDING.
+B is infinite for a cell without visits, which is not yet of the algorithm's tree. `stats` has a row
+of SUM, COUNT and PENDING for each cell; visits are COUNT + PENDING.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ def follow(
 ) -> int:
     """Return the cell to play: the first on the way down without visits, or one at the limit.
 
-    Of two children with the same B the preferred one is taken. A cell whose children must be made first is returned
-    as -1 - cell.
+    Of two children with the same B the preferred one is taken. A cell whose children must be made
+    first is returned as -1 - cell.
     """
     node = ROOT
     while (node == ROOT or stats[node, COUNT] + stats[node, PENDING] > 0.0) and depths[node] < limit:

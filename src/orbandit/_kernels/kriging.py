@@ -1,17 +1,19 @@
 """Kriging on a tree of cells: what the rewards around a place say of the mean reward there.
 
-Differences of the mean reward f are Gaussian with the variogram of a Matern-3/2 field, in units where the
-Lipschitz constant is 1 (r is the distance times `pool[SCALE]`):
+Differences of the mean reward f are Gaussian with the variogram of a Matern-3/2 field, in units
+where the Lipschitz constant is 1 (r is the distance times `pool[SCALE]`):
 
     q(r) = E (f(x) - f(y))^2 = 2/3 (c l)^2 (1 - (1 + z) exp(-z)),   z = sqrt(3) r / l,   so that q(r) ~ (c r)^2
 
-Cells i with rewards have means y_i with noise v_i, at the means x_i of the places the rewards are of: the point of the
-cell, unless rewards of other points in it were told. About a place o, q_i = q(|x_i - o|) and q_ij = q(|x_i - x_j|),
+Cells i with rewards have means y_i with noise v_i, at the means x_i of the places the rewards are
+of: the point of the cell, unless rewards of other points in it were told. About a place o, q_i =
+q(|x_i - o|) and q_ij = q(|x_i - x_j|),
 
     y_i = f(o) + e_i,   cov(e_i, e_j) = (q_i + q_j - q_ij) / 2 + v_i [i = j] =: S
 
-so that f(o) has precision p = 1' S^-1 1 + 4 and mean (1' S^-1 y + 4 / 2) / p, where f(o) ~ N(1/2, 1/4) beforehand. The
-cells are the NEIGHBORS with the least q_i + v_i, found in the tree by boxes about the rewards below each cell.
+so that f(o) has precision p = 1' S^-1 1 + 4 and mean (1' S^-1 y + 4 / 2) / p, where f(o) ~ N(1/2,
+1/4) beforehand. The cells are the NEIGHBORS with the least q_i + v_i, found in the tree by boxes
+about the rewards below each cell.
 """
 
 from typing import NamedTuple
@@ -23,8 +25,9 @@ from orbandit._kernels.tournament import HeadArray
 
 SUM, COUNT, PENDING, SQUARES, FOREIGN, BELIEF, VALUE, NOISE, SPREAD, DUE, JUDGED = range(11)
 """Columns of `stats`: sums and counts of rewards, asks pending, sums of squares, rewards of other points than the
-cell's own, the mean that pending asks are expected to have; the value and the noise that stand for the cell, its spread
-when it was judged, the visits after which it is judged again, and when it was judged."""
+cell's own, the mean that pending asks are expected to have; the value and the noise that stand for
+the cell, its spread when it was judged, the visits after which it is judged again, and when it was
+judged."""
 COLUMNS = JUDGED + 1
 
 NOW, SCALE, RESIDUAL, FREEDOM = range(4)
@@ -33,12 +36,14 @@ of the pooled noise the sum of residuals and its degrees of freedom."""
 
 RULE_BETA, RULE_ALPHA, RULE_KAPPA, RULE_STEEP, RULE_REACH, RULE_EXTRA, RULE_BATCH, RULE_LOG, RULE_CEILING = range(9)
 """Rules: the weights of spread and radius in the key, how far the spread must fall below the radius before a cell is
-divided; c and l of the variogram; rewards of 0 and 1 added to a mean; the part of the visits that counts as a change;
-log(6 n^3) for keys that are confidence bounds, 0 for kriging; and a bound of all rewards."""
+divided; c and l of the variogram; rewards of 0 and 1 added to a mean; the part of the visits that
+counts as a change; log(6 n^3) for keys that are confidence bounds, 0 for kriging; and a bound of
+all rewards."""
 
 NEIGHBORS = 32
 FAR = 1.5
-"""Cells further away than this, in units where the Lipschitz constant is 1, say nothing about rewards in [0, 1]."""
+"""Cells further away than this, in units where the Lipschitz constant is 1, say nothing about
+rewards in [0, 1]."""
 STEEPEST = 1e50
 """Largest Lipschitz constant that is learnt, in units of the first guess: its square times a squared distance, which is
 at most 1e200, is a number."""
@@ -48,7 +53,8 @@ NEVER = -1.0
 class Tree(NamedTuple):
     """Everything the kernels work on: one row for each cell, a tournament of keys, rules, and room to work in.
 
-    `boxes` and `quiet` say of a cell and all below it where their rewards are, and how much noise they have at least.
+    `boxes` and `quiet` say of a cell and all below it where their rewards are, and how much noise
+    they have at least.
     """
 
     stats: FloatArray
@@ -110,8 +116,8 @@ def squared_distance_to_box(tree: Tree, place: FloatArray, node: int) -> float:
 def nearest_cells(tree: Tree, place: FloatArray) -> int:
     """Find the cells with the least q_i + v_i, least first and then lowest first, and return how many.
 
-    They are left in `found`, with q_i in work[0] and q_i + v_i in work[1]. `found` beyond them and work[2] are a stack
-    of cells to look below, with the least q_i + v_i that there can be.
+    They are left in `found`, with q_i in work[0] and q_i + v_i in work[1]. `found` beyond them and
+    work[2] are a stack of cells to look below, with the least q_i + v_i that there can be.
     """
     found, gaps, ranks, least = tree.found, tree.work[0], tree.work[1], tree.work[2]
     far = (FAR / tree.pool[SCALE]) ** 2

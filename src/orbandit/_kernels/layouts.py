@@ -3,11 +3,12 @@
     S(X, Y) = mean over i, j of kappa(x_i, y_j),     kappa(u, v) = 2^-||u - v||^2,
     q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),   k(X, Y) = mean over images X' and Y' of family(q(X', Y')),
 
-where units x_i are the rows of an (m, size) layout. If signs of units do not matter, those of Y come with their
-negatives. The first layouts are (n, g, m, size), with g images of each. The second ones come in blocks of LANES for
-each of h images, (h, blocks, units, size, LANES), so that loops over a block become vector instructions, and what they
-need stays in the nearest cache. Lane 0 of the first block is room for the X at hand, whose S(X, X) is needed, too, and
-by the same operations, so that q(X, X) = 0; lanes from k + 1 on are padding.
+where units x_i are the rows of an (m, size) layout. If signs of units do not matter, those of Y
+come with their negatives. The first layouts are (n, g, m, size), with g images of each. The second
+ones come in blocks of LANES for each of h images, (h, blocks, units, size, LANES), so that loops
+over a block become vector instructions, and what they need stays in the nearest cache. Lane 0 of
+the first block is room for the X at hand, whose S(X, X) is needed, too, and by the same operations,
+so that q(X, X) = 0; lanes from k + 1 on are padding.
 """
 
 import math
@@ -120,8 +121,8 @@ def general_similarity(x: FloatArray, b: FloatArray, shared: FloatArray, parts: 
 def block_similarity(x: FloatArray, b: FloatArray, shared: FloatArray, parts: FloatArray, moves: FloatArray) -> None:
     """Write the S(X, Y) of a block into `shared`, and sums for their derivatives where there are rows for them.
 
-    For those by the logarithms of length scales, kappa (u - v)^2 for each place goes to `parts`, (size, LANES), and for
-    those by the units of X, kappa (u - v) to `moves`, (m * size, LANES).
+    For those by the logarithms of length scales, kappa (u - v)^2 for each place goes to `parts`,
+    (size, LANES), and for those by the units of X, kappa (u - v) to `moves`, (m * size, LANES).
     """
     m, size = x.shape
     shared[:] = 0.0
@@ -176,10 +177,11 @@ def layout_means(
 ) -> None:
     """Write k at all pairs into `out`, (n, k), and its derivatives where there is room for them.
 
-    Those by the logarithms of length scales and of the reach, to whose inverse c is proportional, go to `by_scale`,
-    (kinds + 1, n, k), and the gradients by the units of the first layouts, of one image each, to `gradients`,
-    (n, m * size, k). `square` is the c^2, and the places of units have been divided by `lengths`, (size,). If values
-    are symmetric, half of them are worked out, without gradients.
+    Those by the logarithms of length scales and of the reach, to whose inverse c is proportional,
+    go to `by_scale`, (kinds + 1, n, k), and the gradients by the units of the first layouts, of one
+    image each, to `gradients`, (n, m * size, k). `square` is the c^2, and the places of units have
+    been divided by `lengths`, (size,). If values are symmetric, half of them are worked out,
+    without gradients.
     """
     (n, g, m, size), (h, blocks, units) = a.shape, b.shape[:3]
     s, d = max(len(by_scale) - 1, 0), gradients.shape[1]
@@ -238,7 +240,8 @@ def layout_means(
 def paired_similarities(a: FloatArray, b: FloatArray, kinds: IndexArray, out: FloatArray, by_kind: FloatArray) -> None:
     """Write S of the layouts in each lane of one array of blocks and of another, (blocks, units, size, LANES) both.
 
-    Also its derivatives: (blocks, LANES) and (blocks, kinds, LANES). Negatives of units are left out of the first.
+    Also its derivatives: (blocks, LANES) and (blocks, kinds, LANES). Negatives of units are left
+    out of the first.
     """
     m, size = a.shape[1:3]
     units = b.shape[1]

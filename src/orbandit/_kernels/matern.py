@@ -1,20 +1,22 @@
 """Sums of Matern-5/2 bumps, f(x) = sum_j w_j k(||x - p_j||): values, and what bounds them in a box.
 
-Lengths are in units of l / sqrt(5), so that a bump at distance z is k = (1 + z + z^2 / 3) exp(-z). As a function of the
-squared distance q = z^2 its derivatives alternate in sign and shrink,
+Lengths are in units of l / sqrt(5), so that a bump at distance z is k = (1 + z + z^2 / 3) exp(-z).
+As a function of the squared distance q = z^2 its derivatives alternate in sign and shrink,
 
     k' = -(1 + z) exp(-z) / 6,     k'' = exp(-z) / 12,     k''' = -exp(-z) / (24 z),
 
-and q is quadratic: D = c - p is the way from the bump to the middle c of a box, and at c + x, with y = q - z^2 of
-which the least and the largest in the box are known,
+and q is quadratic: D = c - p is the way from the bump to the middle c of a box, and at c + x, with
+y = q - z^2 of which the least and the largest in the box are known,
 
     y = 2 D.x + x.x,     k(q) = k + k' y + B(y) y^2,     B(y) = int_0^1 (1 - t) k''(z^2 + t y) dt,
 
-where B decreases, from B(least y) to B(largest y). With these two there is a quartic polynomial above f, and one below
-it. In the same way k'(q) = k' + k'' y - E(y) y^2 with E >= 0, for the gradient 2 k'(q) (D + x).
+where B decreases, from B(least y) to B(largest y). With these two there is a quartic polynomial
+above f, and one below it. In the same way k'(q) = k' + k'' y - E(y) y^2 with E >= 0, for the
+gradient 2 k'(q) (D + x).
 
-Bumps come in blocks of LANES, (blocks, dim, LANES), padded with weights of 0: loops over a block have no branches and
-become vector instructions. Calls of the C library's exp would not, so `exp_minus` is a polynomial.
+Bumps come in blocks of LANES, (blocks, dim, LANES), padded with weights of 0: loops over a block
+have no branches and become vector instructions. Calls of the C library's exp would not, so
+`exp_minus` is a polynomial.
 """
 
 import math
@@ -33,7 +35,8 @@ EXP_COEFFICIENTS = tuple(math.exp(-0.5) * (-1.0) ** i / math.factorial(i) for i 
 
 NARROW = 0.1
 QUOTIENT_PRECISION = 1e-6
-"""Quotients of differences are precise to 1e-7 for |y| above NARROW, and given 1e-6; below, simpler bounds are used."""
+"""Quotients of differences are precise to 1e-7 for |y| above NARROW, and given 1e-6; below, simpler
+bounds are used."""
 
 SHOULDER = (5.0 + math.sqrt(13.0)) / 2.0
 """Where z (z - 3) exp(-z) has its maximum."""
@@ -54,8 +57,9 @@ class Bumps(NamedTuple):
 class Room(NamedTuple):
     """The sums that an expansion is made of, and room to work in.
 
-    With a_j = -6 w_j k', and two sets u and v of weights, `totals` has the sums of w_j k, a_j, u_j and v_j, `vectors`
-    those of a_j D, u_j D and v_j D, and `matrices` those of u_j D D' and v_j D D'.
+    With a_j = -6 w_j k', and two sets u and v of weights, `totals` has the sums of w_j k, a_j, u_j
+    and v_j, `vectors` those of a_j D, u_j D and v_j D, and `matrices` those of u_j D D' and v_j D
+    D'.
     """
 
     totals: FloatArray
@@ -165,9 +169,9 @@ def value_remainders(weights: FloatArray, z: FloatArray, e: FloatArray, k: Float
 def slope_remainders(weights: FloatArray, z: FloatArray, e: FloatArray, out: FloatArray) -> None:
     """Write w k'' / 2 and a bound of |w| E(y) ||D + x||, given rows for the middle, the nearest and the farthest.
 
-    E is the integral of (1 - t) exp(-z_t) / (24 z_t), z_t the distance on the way. If that shrinks to ||D + x||, its
-    ratio to z_t is at most 1, and exp(-z_t) is below the chord; also, E is largest for the least y. If it grows, z_t >=
-    z, and z_t >= sqrt(t) ||D + x||.
+    E is the integral of (1 - t) exp(-z_t) / (24 z_t), z_t the distance on the way. If that shrinks
+    to ||D + x||, its ratio to z_t is at most 1, and exp(-z_t) is below the chord; also, E is
+    largest for the least y. If it grows, z_t >= z, and z_t >= sqrt(t) ||D + x||.
     """
     for lane in range(LANES):
         here, near, far = z[0, lane], z[1, lane], z[2, lane]
@@ -202,7 +206,8 @@ def add_expansion(
 ) -> None:
     """Add up what bounds f in a box, over some blocks of bumps.
 
-    For VALUES, u_j is the largest and v_j the least w_j B(y); for SLOPES, u_j = w_j k'' / 2, and v_j bounds
+    For VALUES, u_j is the largest and v_j the least w_j B(y); for SLOPES, u_j = w_j k'' / 2, and
+    v_j bounds
     |w_j| E(y) ||D + x||.
     """
     z, e, k, coefficients = room.z, room.e, room.k, room.coefficients
@@ -271,9 +276,9 @@ def add_lanes(room: Room) -> None:
 def third_derivative_bound(point: FloatArray, radius: float, bumps: Bumps) -> float:
     """Return a bound of the norm of f's third derivative within a radius of a point.
 
-    That of a bump along a unit vector u with c = u.D / z is z exp(-z) / 3 (3 c - z c^3), and never above
-    exp(-z) / 3 max(1 + z, z (z - 3)): it is largest for c^2 = 1 / z if 1 <= z <= 4, and else for c = 1. The former
-    decreases with z, the latter from SHOULDER on.
+    That of a bump along a unit vector u with c = u.D / z is z exp(-z) / 3 (3 c - z c^3), and never
+    above exp(-z) / 3 max(1 + z, z (z - 3)): it is largest for c^2 = 1 / z if 1 <= z <= 4, and else
+    for c = 1. The former decreases with z, the latter from SHOULDER on.
     """
     total = 0.0
     for b in range(len(bumps.places)):

@@ -1,11 +1,12 @@
 """OrbitTree on cells: what the rewards near a cell say of it, when to divide it, and which to play.
 
-Noise. Rewards in [0, 1] with mean m have a variance of at most m (1 - m): of this they have a fraction that is pooled
-over all cells. v_i is that fraction of m (1 - m), for m the mean with a few rewards of 0 and 1 added, over the visits.
+Noise. Rewards in [0, 1] with mean m have a variance of at most m (1 - m): of this they have a
+fraction that is pooled over all cells. v_i is that fraction of m (1 - m), for m the mean with a few
+rewards of 0 and 1 added, over the visits.
 
-Keys. An estimate changes with every reward nearby, so keys are computed when they are wanted: `pool[NOW]` counts the
-changes, and a cell whose key leads is judged again unless it was JUDGED since the last. Visits that change a cell by
-less than a few percent do not count as changes.
+Keys. An estimate changes with every reward nearby, so keys are computed when they are wanted:
+`pool[NOW]` counts the changes, and a cell whose key leads is judged again unless it was JUDGED
+since the last. Visits that change a cell by less than a few percent do not count as changes.
 """
 
 import numpy as np
@@ -199,7 +200,8 @@ def observe(tree: Tree, node: int, place: FloatArray, reward: float, released: f
     row = tree.stats[node]
     if released == 0.0:
         move_place(tree, node, place, 1.0)
-    if row[COUNT] > 0.0:  # what the reward adds to the squared residuals about the cell's mean, over m (1 - m)
+    # what the reward adds to the squared residuals about the cell's mean, over m (1 - m)
+    if row[COUNT] > 0.0:
         count = row[COUNT]
         mean = (row[SUM] + 0.5 * tree.rules[RULE_EXTRA]) / (count + tree.rules[RULE_EXTRA])
         residual = (reward - row[SUM] / count) ** 2 * count / (count + 1.0)
@@ -268,8 +270,9 @@ def review(tree: Tree, learns: bool) -> None:
 def learn_scale(tree: Tree) -> None:
     """Estimate the Lipschitz constant: the largest slope that the rewards show beyond doubt, or the first guess, 1.
 
-    Each cell is compared with the nearest one above it and with the one visited most. Slopes are less z standard
-    deviations of their noise, z^2 = 2 log(2 cells), so that noise alone hardly ever shows one.
+    Each cell is compared with the nearest one above it and with the one visited most. Slopes are
+    less z standard deviations of their noise, z^2 = 2 log(2 cells), so that noise alone hardly ever
+    shows one.
     """
     busiest, cells = 0, 0.0
     for node in range(len(tree.stats)):

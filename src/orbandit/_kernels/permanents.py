@@ -1,18 +1,19 @@
 """Means of the squared exponential over exchanges of units, by permanents of small matrices.
 
-With a point written as m units x_1, ..., x_m, the squared exponential is a product over units, and its mean over all
-exchanges of them is a permanent:
+With a point written as m units x_1, ..., x_m, the squared exponential is a product over units, and
+its mean over all exchanges of them is a permanent:
 
     mean over p of prod_u exp(-|x_p(u) - y_u|^2 / 2)  =  per(E) / m!,     E_uv = exp(-|x_u - y_v|^2 / 2).
 
-If each unit may be turned on its own by a group of matrices l, E_uv is the mean over l of exp(-|l x_u - y_v|^2 / 2).
-The permanent is a sum over chains of sets of columns, 2^m of them, and all its terms are positive:
+If each unit may be turned on its own by a group of matrices l, E_uv is the mean over l of exp(-|l
+x_u - y_v|^2 / 2). The permanent is a sum over chains of sets of columns, 2^m of them, and all its
+terms are positive:
 
     F(S) = sum over v in S of F(S - v) E_uv,  u = |S| - 1,     per(E) = F(all).
 
-With the same from the other end, B(S), one pass gives all derivatives: that by E_uv is the sum over |S| = u, without v,
-of F(S) B(S + v). Points are handled LANES at a time, with their number last, so that loops over them become vector
-instructions.
+With the same from the other end, B(S), one pass gives all derivatives: that by E_uv is the sum over
+|S| = u, without v, of F(S) B(S + v). Points are handled LANES at a time, with their number last, so
+that loops over them become vector instructions.
 """
 
 import numpy as np
@@ -21,7 +22,8 @@ from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 from orbandit._kernels.matern import exp_minus
 
 LANES = 32
-"""How many points are handled at a time: with fewer, checks before each short loop cost more than the loop."""
+"""How many points are handled at a time: with fewer, checks before each short loop cost more than
+the loop."""
 
 SMALLEST = 1e-300
 """A permanent below this is no number to divide by; then its mean vanishes, too."""
@@ -41,10 +43,11 @@ def exchange_means(
 ) -> None:
     """Write the means over images, exchanges and turns into `out`, (n, k), and their derivatives if there is room.
 
-    The first points are (n, g, p), with g images of each; the second ones (p, k), padded to a multiple of LANES. A row
-    of `classes` is a class of units: their number m, their size s, where their m s coordinates begin in `places`, the
-    number of turns, and where these, s^2 numbers each, begin in `turns`. Each of the p coordinates belongs to one unit,
-    and its squares are proportional to lengths^-2 of the length scale in `scales`. Derivatives by the logarithms of the
+    The first points are (n, g, p), with g images of each; the second ones (p, k), padded to a
+    multiple of LANES. A row of `classes` is a class of units: their number m, their size s, where
+    their m s coordinates begin in `places`, the number of turns, and where these, s^2 numbers each,
+    begin in `turns`. Each of the p coordinates belongs to one unit, and its squares are
+    proportional to lengths^-2 of the length scale in `scales`. Derivatives by the logarithms of the
     length scales go to `by_scale`, (c, n, k). If values are symmetric, half of them are worked out.
     """
     (n, g, _), c = a.shape, len(by_scale)

@@ -1,8 +1,8 @@
 """Powers of one half, by a polynomial and the bits of a float, so that loops over them become vector instructions.
 
-With k the integer nearest to s and f = s - k, 2^-s = 2^-k 2^-f: a polynomial of f, in [-1/2, 1/2], whose exponent is
-lowered by k. The sum of s and 1.5 2^52 has the bits of k at its end. It takes half as many products as `exp_minus`,
-which squares.
+With k the integer nearest to s and f = s - k, 2^-s = 2^-k 2^-f: a polynomial of f, in [-1/2, 1/2],
+whose exponent is lowered by k. The sum of s and 1.5 2^52 has the bits of k at its end. It takes
+half as many products as `exp_minus`, which squares.
 """
 
 import numpy as np
@@ -22,7 +22,8 @@ POWER_COEFFICIENTS = (
     -1.0208690299958306e-07,
     7.072585949269223e-09,
 )
-"""The polynomial that equals 2^-f at 11 Chebyshev points of [-1/2, 1/2]: off by 2e-16 of itself at most."""
+"""The polynomial that equals 2^-f at 11 Chebyshev points of [-1/2, 1/2]: off by 2e-16 of itself at
+most."""
 
 INTEGER_SHIFT = 1.5 * 2.0**52
 """Floats near this are integers."""

@@ -5,15 +5,16 @@ import numpy as np
 from orbandit._kernels.compiled import FloatArray, compiled
 
 CANCELLED = 1e-4
-"""Below this fraction of ||A||^2 + ||B||^2 a squared distance is taken from the residual, not the difference."""
+"""Below this fraction of ||A||^2 + ||B||^2 a squared distance is taken from the residual, not the
+difference."""
 
 
 @compiled
 def echelon_forms(matrices: FloatArray, tol: float, slack: float, out: FloatArray) -> None:
     """Write the QR form of each matrix: in echelon shape, pivots positive, one form per orbit.
 
-    Columns that add less than tol ||M|| + slack to the span of those before them hold no pivot, so that matrices of
-    deficient rank have one form too.
+    Columns that add less than tol ||M|| + slack to the span of those before them hold no pivot, so
+    that matrices of deficient rank have one form too.
     """
     m, rows, columns = matrices.shape
     for p in range(m):
@@ -67,8 +68,8 @@ def _reflect_rows(M: FloatArray, r: int, j: int, length: float, tail: float) -> 
 def orthogonal_distances(a: FloatArray, b: FloatArray, out: FloatArray) -> None:
     """Write out[p, q] = min over orthogonal Q of ||Q a[p] - b[q]||, for matrices in echelon form.
 
-    The square is ||A||^2 + ||B||^2 - 2 ||A B^T||_*. Where that difference cancels, the residual at the best Q
-    takes its place, or the residual of the two forms themselves if it is smaller.
+    The square is ||A||^2 + ||B||^2 - 2 ||A B^T||_*. Where that difference cancels, the residual at
+    the best Q takes its place, or the residual of the two forms themselves if it is smaller.
     """
     rows, columns = a.shape[1], a.shape[2]
     M, V = np.empty((rows, rows)), np.empty((rows, rows))
@@ -169,7 +170,8 @@ def _orthonormal_columns(US: FloatArray, U: FloatArray) -> None:
         lengths[j] = np.sqrt(np.sum(US[:, j] ** 2))
     column = np.empty(n)
     for j in np.argsort(-lengths):
-        for start in range(-1, n):  # the column itself, then unit vectors, until one is independent enough
+        # the column itself, then unit vectors, until one is independent enough
+        for start in range(-1, n):
             if start < 0:
                 if lengths[j] == 0.0:
                     continue

@@ -1,8 +1,9 @@
 """Families of kernels as functions of the squared distance q, in units of the length scale.
 
-A formula is written once, for numbers and arrays alike: it returns the value and its derivative by q, given
-e = exp(-z) and z. Compiled loops call it for all columns of a row at once, with an exp of their own, so that beyond
-z = DECAY_END a value stays what it is there, below 1e-24; `agents/gaussian/families.py` calls it with NumPy's.
+A formula is written once, for numbers and arrays alike: it returns the value and its derivative by
+q, given e = exp(-z) and z. Compiled loops call it for all columns of a row at once, with an exp of
+their own, so that beyond z = DECAY_END a value stays what it is there, below 1e-24;
+`agents/gaussian/families.py` calls it with NumPy's.
 """
 
 from typing import TypeVar
@@ -15,9 +16,11 @@ from orbandit._kernels.matern import DECAY_END, THIRD, exp_minus
 SQUARE, MATERN12, MATERN32, MATERN52, RBF = range(5)
 """The numbers of the families; SQUARE is q itself."""
 LEAST_DISTANCE = 1e-7
-"""Distances below this count as this where a derivative divides by them: nearer to its kink, it would be rounding."""
+"""Distances below this count as this where a derivative divides by them: nearer to its kink, it
+would be rounding."""
 ROW_MULTIPLE = 8
-"""Widths of rows are multiples of this: what is left over by vector instructions would be done one by one."""
+"""Widths of rows are multiples of this: what is left over by vector instructions would be done one
+by one."""
 
 Real = TypeVar("Real", float, FloatArray)
 

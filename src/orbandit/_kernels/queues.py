@@ -1,8 +1,9 @@
 """Machines that each share their processor among all jobs present, event by event, in virtual time.
 
-While n jobs are present each is served at rate 1/n. The virtual time V grows at that rate, dV/dt = 1/n(t), so a job
-that comes at V_a with size s leaves when V reaches V_a + s, whoever comes or goes meanwhile: the next to leave is the
-least of a heap of these targets, and nothing else has to be moved.
+While n jobs are present each is served at rate 1/n. The virtual time V grows at that rate, dV/dt =
+1/n(t), so a job that comes at V_a with size s leaves when V reaches V_a + s, whoever comes or goes
+meanwhile: the next to leave is the least of a heap of these targets, and nothing else has to be
+moved.
 """
 
 from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
@@ -23,10 +24,11 @@ def share_processors(
 ) -> None:
     """Let jobs come to machines, and serve until a given time.
 
-    Job k comes at `times[k]`, sorted, none before the clocks and none after `until`, to machine `places[k]`, with
-    `sizes[k]` >= 0 and the name `jobs[k]`. When a job leaves, the time is written to `departures` at its name; names
-    below 0 are not written. Machine i is `clocks[i]`, its time and its virtual time, and a heap of `present[i]`
-    jobs: `targets[i]`, and who has them, `holders[i]`, with room for all that come. It goes on in the next call.
+    Job k comes at `times[k]`, sorted, none before the clocks and none after `until`, to machine
+    `places[k]`, with `sizes[k]` >= 0 and the name `jobs[k]`. When a job leaves, the time is written
+    to `departures` at its name; names below 0 are not written. Machine i is `clocks[i]`, its time
+    and its virtual time, and a heap of `present[i]` jobs: `targets[i]`, and who has them,
+    `holders[i]`, with room for all that come. It goes on in the next call.
     """
     for k in range(len(times)):
         i = places[k]

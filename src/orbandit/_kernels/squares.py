@@ -2,8 +2,9 @@
 
     q(x, y) = sum_j (f_j(x) - f_j(y))^2,     k(x, y) = mean over images x' and y' of family(q(x', y')).
 
-The features of the first points are (n, g, p), with g images of each; those of h images of the second ones come with
-their number last, (h, p, width), padded, so that loops over them become vector instructions.
+The features of the first points are (n, g, p), with g images of each; those of h images of the
+second ones come with their number last, (h, p, width), padded, so that loops over them become
+vector instructions.
 """
 
 import numpy as np
@@ -26,11 +27,11 @@ def square_means(
 ) -> None:
     """Write k at all pairs into `out`, (n, k), and its derivatives where there is room for them.
 
-    Those by the logarithms of s length scales go to `by_scale`, (s, n, k): the square of feature j is proportional to
-    prod_c lengths_c^-e_jc, for the (p, s) exponents e_jc. The gradients by d coordinates of the first points, of one
-    image each, go to `gradients`, (n, d, k); `jacobians` has the derivatives of features by these coordinates,
-    (n, p, d), or (1, p, d) if they are the same for all points. If values are symmetric, half of them are worked out,
-    without gradients.
+    Those by the logarithms of s length scales go to `by_scale`, (s, n, k): the square of feature j
+    is proportional to prod_c lengths_c^-e_jc, for the (p, s) exponents e_jc. The gradients by d
+    coordinates of the first points, of one image each, go to `gradients`, (n, d, k); `jacobians`
+    has the derivatives of features by these coordinates, (n, p, d), or (1, p, d) if they are the
+    same for all points. If values are symmetric, half of them are worked out, without gradients.
     """
     (n, g, p), (h, _, room) = a.shape, b.shape
     s, d = len(by_scale), gradients.shape[1]

@@ -2,9 +2,9 @@
 
     b = mean + sqrt(width / T),    infinite for a leaf without rewards
 
-`stats` has a row of SUM, COUNT, PENDING and CUT for each cell. `place` is where the sweep is: the DEPTH it looks at
-next, and BEST, the largest b that was cut in it. The leaves of a depth are a list: `first` has its head, and
-`following` the rest.
+`stats` has a row of SUM, COUNT, PENDING and CUT for each cell. `place` is where the sweep is: the
+DEPTH it looks at next, and BEST, the largest b that was cut in it. The leaves of a depth are a
+list: `first` has its head, and `following` the rest.
 """
 
 import numpy as np
@@ -34,7 +34,8 @@ def best_leaf(
 ) -> tuple[int, float]:
     """Return the leaf of a depth with the largest b, and its b; the higher priority wins a tie.
 
-    With `most` finite, pending observations count, and only leaves with fewer observations are looked at.
+    With `most` finite, pending observations count, and only leaves with fewer observations are
+    looked at.
     """
     best, value, node = NONE, -np.inf, first[depth]
     while node >= 0:
@@ -97,7 +98,8 @@ def sweep(
 ) -> int:
     """Go on with the sweep to a leaf that is to be played, cutting others on the way, by rewards alone.
 
-    A leaf whose halves must be made first is returned as -1 - leaf, and the number of all cells if no leaf is left.
+    A leaf whose halves must be made first is returned as -1 - leaf, and the number of all cells if
+    no leaf is left.
     """
     idle = 0
     while idle <= 2 * limit + 2:
@@ -147,8 +149,8 @@ def choose(
 ) -> int:
     """Return the cell to play: the leaf where the sweep is, or beside pending asks, one of the depths after it.
 
-    If all leaves have k observations with those that are pending, the way leads down from the best, as if it were cut.
-    A cell whose halves must be made first is returned as -1 - cell.
+    If all leaves have k observations with those that are pending, the way leads down from the best,
+    as if it were cut. A cell whose halves must be made first is returned as -1 - cell.
     """
     node = sweep(place, first, following, stats, children, ties, width, k, limit)
     if node == len(stats):

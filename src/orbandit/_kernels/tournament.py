@@ -1,7 +1,8 @@
 """A tournament among arms: the arm with the largest key is known at once, and a new key costs O(log K).
 
-A tree whose nodes have eight children, all levels in one array, each padded with -infinity to full nodes: level 0
-holds the keys of the arms, and entry i of a level the largest of entries 8 i, ..., 8 i + 7 of the level below.
+A tree whose nodes have eight children, all levels in one array, each padded with -infinity to full
+nodes: level 0 holds the keys of the arms, and entry i of a level the largest of entries 8 i, ..., 8
+i + 7 of the level below.
 
     keys[levels[l] + i]       the largest key below the node
     heads[levels[l] + i]      the arm that has it; the lowest of several, so that arms are numbered by priority

@@ -1,7 +1,7 @@
 """Wakes of turbines: the simplified Gaussian model of IEA Wind Task 37, as it is or with a smooth onset; gradients.
 
-The onset is the distance in metres over which a wake rises to the published one. With 0 it is that one at once, with a
-jump at dx = 0, and gradients are those beside the jump.
+The onset is the distance in metres over which a wake rises to the published one. With 0 it is that
+one at once, with a jump at dx = 0, and gradients are those beside the jump.
 """
 
 import numpy as np
@@ -12,10 +12,12 @@ DIAMETER, THRUST, WIDENING = 130.0, 8.0 / 9.0, 0.0324555
 """Of the rotor, in metres; the thrust coefficient; and by how much a wake widens on a metre."""
 
 FREE, CUT_IN = 9.8, 4.0
-"""Speed of the free wind, in which a turbine yields its rated power, and of the least wind it turns in; in m/s."""
+"""Speed of the free wind, in which a turbine yields its rated power, and of the least wind it turns
+in; in m/s."""
 
 FAINT = 40.0
-"""Where the exponent of a wake is below minus this, the wake is nothing beside 1 in floating point."""
+"""Where the exponent of a wake is below minus this, the wake is nothing beside 1 in floating
+point."""
 
 
 @compiled
@@ -57,8 +59,8 @@ def farm_power(
 ) -> None:
     """Write the power of each layout, as a share of what it is rated for, in the weighted sum over winds.
 
-    layouts is (n, turbines, 2), winds holds the unit vectors that winds blow along, (k, 2), and weights is (n, k), or
-    (1, k) if they are the same for every layout.
+    layouts is (n, turbines, 2), winds holds the unit vectors that winds blow along, (k, 2), and
+    weights is (n, k), or (1, k) if they are the same for every layout.
     """
     turbines = layouts.shape[1]
     losses = np.empty(turbines)

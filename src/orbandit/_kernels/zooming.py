@@ -1,7 +1,8 @@
 """The Zooming algorithm's covering check: which candidates lie in no confidence ball of an active arm.
 
-Active arm number k of the activation order has one row each of `ranked`, all candidates by their distance from it, and
-`distances`, ascending. Its ball holds the first `edges[k]` of them, and `covers` counts the balls about a candidate.
+Active arm number k of the activation order has one row each of `ranked`, all candidates by their
+distance from it, and `distances`, ascending. Its ball holds the first `edges[k]` of them, and
+`covers` counts the balls about a candidate.
 """
 
 import numpy as np

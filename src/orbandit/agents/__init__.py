@@ -1,6 +1,7 @@
 """Agents: they ask for points to evaluate and learn from the rewards.
 
-`base` is the shell of all of them, every algorithm is one file, and the other modules are parts that algorithms call.
+`base` is the shell of all of them, every algorithm is one file, and the other modules are parts
+that algorithms call.
 """
 
 from orbandit.agents.base import Agent

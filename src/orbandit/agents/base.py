@@ -549,6 +549,7 @@ def _revived(
             raise ValueError(f"{name} of more than the {held} numbers there are")
     given = {name: value for name, value in settings.items() if name != "is_scaled"}
     agent = Agent.__new__(kind, **given)
-    agent._file, agent._is_scaled = (state, stream, arrays), bool(settings.get("is_scaled", False))  # 0.1.0 never did
+    # 0.1.0 never did
+    agent._file, agent._is_scaled = (state, stream, arrays), bool(settings.get("is_scaled", False))
     kind.__init__(agent, **given)
     return agent

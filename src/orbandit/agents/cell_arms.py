@@ -27,7 +27,8 @@ class CellArms:
         self.space, self.group, self.scale, self.units = points.space, points.group, points.scale, points.units
         self.key, self.check, self.packed, self.unpacked = points.key, points.check, points.packed, points.unpacked
         self.inside, self._locate = points.inside, locate
-        self.turned: Callable[[Array], Array] | None = None  # what is asked for instead of the point of a cell
+        # what is asked for instead of the point of a cell
+        self.turned: Callable[[Array], Array] | None = None
         self._is_whole = points.region.is_whole
         self.cells = CellTree(points.units.space, points.units.group, points.region)
 

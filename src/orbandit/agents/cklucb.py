@@ -66,8 +66,9 @@ class CKLUCB(Agent):
         "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
         groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
         among meshes not coarser than without the group, so that a group cannot make that bound
-        larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md has a
-        table. A number is a length in the space. The rules scale with (high - low) / lipschitz.
+        larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md
+        has a table. A number is a length in the space. The rules scale with (high - low) /
+        lipschitz.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
         each arm.
@@ -153,7 +154,8 @@ class CKLUCB(Agent):
             self.arms.table.observe(self.arms.learning(handle, point), handle, value, released)
             self.arms.remember(point, value)
         else:
-            self.arms.table.observe_own(handle, value, released)  # T(i), mean(i) and the index of the arm played
+            # T(i), mean(i) and the index of the arm played
+            self.arms.table.observe_own(handle, value, released)
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
         if self._ledger.is_empty and self.arms.observe_all(points, (rewards - self._low) / self._span):

@@ -1,17 +1,19 @@
 """Arm elimination with side observations, on the graph of UniformMesh-N.
 
-Phase r ends when every arm still alive has been observed 2 log n / eps_r^2 times, eps_r = 2^-r, so that its radius
-sqrt(2 log n / O) is at most eps_r. Then arm i is dropped if
+Phase r ends when every arm still alive has been observed 2 log n / eps_r^2 times, eps_r = 2^-r, so
+that its radius sqrt(2 log n / O) is at most eps_r. Then arm i is dropped if
 
     mean(i) + radius(i) + 2 delta  <  mean(j) - radius(j) - 2 delta     for some arm j
 
-A. Cohen, T. Hazan, T. Koren, Online learning with feedback graphs without the graphs, 2016, Section 4. Deviations:
+A. Cohen, T. Hazan, T. Koren, Online learning with feedback graphs without the graphs, 2016, Section
+4. Deviations:
 
 - a side observation is a reward from up to 2 delta away, so both sides are widened by 2 delta;
   else the best arm of the mesh might be dropped;
-- the graph is fixed and known here, and instead of a random arm among those short of observations the one observed
-  least is played: the arms that bring all counts from c to c + 1 are independent in the graph, so that a phase costs
-  at most alpha 2 log n / eps_r^2 plays, with alpha the independence number;
+- the graph is fixed and known here, and instead of a random arm among those short of observations
+  the one observed least is played: the arms that bring all counts from c to c + 1 are independent
+  in the graph, so that a phase costs at most alpha 2 log n / eps_r^2 plays, with alpha the
+  independence number;
 - observations of earlier phases count, with the radius of each arm in place of eps_r.
 """
 
@@ -42,8 +44,8 @@ class SideObservationElimination(Agent):
 
     An arm is dropped only if it is worse by more than 4 delta. Until then arms at the border, which
     have few neighbours, are played most often. So its regret is far above that of `UniformMesh`
-    unless rewards differ by much more than 4 delta: see the table in docs/concepts/agents.md, printed by
-    benchmarks/rounds.py.
+    unless rewards differ by much more than 4 delta: see the table in docs/concepts/agents.md,
+    printed by benchmarks/rounds.py.
 
     Parameters
     ----------
@@ -144,7 +146,8 @@ class SideObservationElimination(Agent):
     def _end_phases(self) -> None:
         """Drop the arms that cannot be the best, as often as every living one has been observed often enough."""
         table = self.arms.table
-        while table.least_seen >= self._quota and table.counts[table.alive].min() >= self._quota:  # none is pending
+        # none is pending
+        while table.least_seen >= self._quota and table.counts[table.alive].min() >= self._quota:
             means = np.where(table.counts > 0, table.means, 0.0)
             reach = table.radii + self.arms.learners.reach * self.arms.scale  # radius + 2 delta
             best = (means - reach)[table.alive].max()

@@ -4,11 +4,12 @@
     for i = 1, ..., N let the algorithm with nu and rho_max^(2N / (2i + 1)) play n / 2N rounds
     play what each of them recommends n / 2N times, and recommend the best by these rewards
 
-X. Shang, E. Kaufmann, M. Valko, General parallel optimization without a metric, 2019; over HCT it is PCT. It is for
-simple regret. Who plays a round follows from the number of rounds alone, with asks that are pending and rewards of
-points that were not asked for, which count for whose turn it is. What is compared is played in turn, and in all rounds
-that are left; until all have rewards, the instance with the largest mean recommends. Without a horizon, every epoch has
-instances of its own, which begin anew.
+X. Shang, E. Kaufmann, M. Valko, General parallel optimization without a metric, 2019; over HCT it
+is PCT. It is for simple regret. Who plays a round follows from the number of rounds alone, with
+asks that are pending and rewards of points that were not asked for, which count for whose turn it
+is. What is compared is played in turn, and in all rounds that are left; until all have rewards, the
+instance with the largest mean recommends. Without a horizon, every epoch has instances of its own,
+which begin anew.
 """
 
 import math

@@ -4,10 +4,11 @@
     B(h, i) = min(U, the larger B of its children)                    infinite for a cell that was never entered
     from the root follow the larger B to a cell that was never entered, play its point, update all cells above it
 
-S. Bubeck, R. Munos, G. Stoltz, C. Szepesvari, X-armed bandits, 2011, Section 3, truncated for a known horizon n as in
-Section 4.2: with log n for the current round's, a reward changes only the cells it passed through, and cells are not
-cut once nu rho^h <= n^(-1/2), so that a round costs O(depth). Without a horizon, epochs double and the tree stays. With
-a group, halves of cells that hold no representative are never made.
+S. Bubeck, R. Munos, G. Stoltz, C. Szepesvari, X-armed bandits, 2011, Section 3, truncated for a
+known horizon n as in Section 4.2: with log n for the current round's, a reward changes only the
+cells it passed through, and cells are not cut once nu rho^h <= n^(-1/2), so that a round costs
+O(depth). Without a horizon, epochs double and the tree stays. With a group, halves of cells that
+hold no representative are never made.
 """
 
 import math
@@ -159,7 +160,8 @@ class HOO(Agent):
                 - np.sqrt(self._width / counts)
                 - self._smooth.widths[self.arms.cells.depths]
             )
-        return self.arms.point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))  # largest lower bound
+        # largest lower bound
+        return self.arms.point(int(np.nanargmax(np.where(counts > 0, low, -np.inf))))
 
     def _estimate(self, point: Any) -> Any:
         """Return the mean reward of the containing cell with the tightest bound."""

@@ -44,7 +44,8 @@ class Instances:
     bases : list of HOO, HCT or VHCT
         The instances.
     checks : dict
-        For instances that were checked, the point that they recommended, and the sum and count of its rewards.
+        For instances that were checked, the point that they recommended, and the sum and count of
+        its rewards.
     """
 
     def __init__(self, points: Points, turn: Callable[[], int]) -> None:
@@ -202,5 +203,6 @@ class Check:
 def _mean(base: Base) -> float:
     """Return the mean reward of an instance that has some."""
     sums, counts = base._stats[:, SUM], base._stats[:, COUNT]
-    own = slice(ROOT, ROOT + 1) if isinstance(base, HOO) else slice(None)  # HOO adds rewards to all cells about them
+    # HOO adds rewards to all cells about them
+    own = slice(ROOT, ROOT + 1) if isinstance(base, HOO) else slice(None)
     return float(sums[own].sum() / counts[own].sum())

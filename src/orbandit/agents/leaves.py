@@ -169,7 +169,8 @@ def is_pool(pool: Array, rewards: float) -> bool:
         0 <= now <= MAX_COUNT
         and 1 <= scale <= STEEPEST
         and PRIOR <= freedom <= PRIOR + rewards
-        and PRIOR <= residual <= PRIOR + 100 * rewards  # a residual is at most 1 over the least m (1 - m), 0.01
+        # a residual is at most 1 over the least m (1 - m), 0.01
+        and PRIOR <= residual <= PRIOR + 100 * rewards
     )
 
 

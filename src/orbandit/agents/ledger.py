@@ -20,7 +20,8 @@ class Ledger:
     Attributes
     ----------
     pending : dict
-        The handles of the pending measurements of each point, oldest first; cells may share a point.
+        The handles of the pending measurements of each point, oldest first; cells may share a
+        point.
     last : (key, handle) or None
         The last ask, if it is not pending yet.
     """

@@ -12,7 +12,8 @@ from orbandit.agents.orbit_tree import OrbitTree
 from orbandit.errors import InputError, InputTypeError
 
 Maker: TypeAlias = Callable[..., Any]
-"""A class of agents, a partial of one, or a callable like CALL that returns an object with `ask` and `tell`."""
+"""A class of agents, a partial of one, or a callable like CALL that returns an object with `ask`
+and `tell`."""
 
 CALL = "(space, group, *, horizon, lipschitz, reward_range, seed)"
 """How agents are made."""
@@ -29,7 +30,8 @@ def check_call(maker: object, *args: Any, **told: Any) -> None:
     >>> check_call("OrbitTree")
     Traceback (most recent call last):
         ...
-    orbandit.errors.InputTypeError: `agent` must be a class of ob.agents or a callable like one, but got 'OrbitTree'.
+    orbandit.errors.InputTypeError: `agent` must be a class of ob.agents or a callable like one, but
+    got 'OrbitTree'.
     """
     if not callable(maker):
         raise InputTypeError(f"`agent` must be a class of ob.agents or a callable like one, but got {shown(maker)}.")
@@ -59,7 +61,8 @@ def check_takes(maker: Maker, name: str) -> None:
     >>> check_takes(ob.agents.HOO, "feasible")
     Traceback (most recent call last):
         ...
-    orbandit.errors.InputError: `feasible` needs an agent that takes it, such as OrbitGP or OrbitTree, but HOO does not.
+    orbandit.errors.InputError: `feasible` needs an agent that takes it, such as OrbitGP or
+    OrbitTree, but HOO does not.
     """
     if not takes(maker, name):
         kind = getattr(maker, "func", maker)

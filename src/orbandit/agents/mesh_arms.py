@@ -75,7 +75,8 @@ class MeshArms(Generic[L]):
         self._points, self._rule, self._index, self._make = points, rule, index, learners
         self._mesh_for = mesh_for or rule.mesh
         self._refines = refines and not rule.is_fixed
-        self._told: list[tuple[Array, float, float]] = []  # points, and the sums and counts of their rewards
+        # points, and the sums and counts of their rewards
+        self._told: list[tuple[Array, float, float]] = []
 
     def __len__(self) -> int:
         return len(self.table)

@@ -1,7 +1,7 @@
 """MeshRule: which mesh to play on for n rounds.
 
-Rules for delta, for rewards in [0, 1] and a Lipschitz constant of 1; distances in X are `scale` = L / (high - low)
-times shorter:
+Rules for delta, for rewards in [0, 1] and a Lipschitz constant of 1; distances in X are `scale` = L
+/ (high - low) times shorter:
 
     order       delta = (log n / (n |G|))^(1/(d+2)),                    Theorem 1
     measured    n delta^2 = K(delta) log n, K the size of the quotient net: what Theorem 1's choice balances,
@@ -14,22 +14,24 @@ may increase the regret: many points of a quotient net lie near walls, so that t
 / |G| of those of a plain net, and a mesh finer by the full factor has more arms than n rounds can
 use.
 
-Safe. With probability 1 - 2 K n^-3 (Hoeffding) every mean is always within sqrt(2 log n / T) of the truth, up to the
-bias of side observations. Then, for all Lipschitz f,
+Safe. With probability 1 - 2 K n^-3 (Hoeffding) every mean is always within sqrt(2 log n / T) of the
+truth, up to the bias of side observations. Then, for all Lipschitz f,
 
     UniformMesh      R_n <=   n delta + sqrt(8 (K - 1) n log n) + K - 1 + 2 K / n^2
     UniformMesh-N    R_n <= 7 n delta + sqrt(8 |C| n log n) + |C| + 2 K / n^2
 
-with C a partition of G_2delta into cliques. For the first, an arm is played again only while Delta_i is at most
-sqrt(8 log n / T_i): T_i plays after its first lose at most sqrt(8 log n T_i), all arms together at most as if they were
-played equally often (Cauchy), and the best arm loses n delta. For the second, an arm is played again only while Delta_i
-is at most 4 delta + sqrt(8 log n / O_i), and O_i is at least the number of plays in its clique; what this says of the
-arm played last holds for all arms of the clique, with 2 delta more.
+with C a partition of G_2delta into cliques. For the first, an arm is played again only while
+Delta_i is at most sqrt(8 log n / T_i): T_i plays after its first lose at most sqrt(8 log n T_i),
+all arms together at most as if they were played equally often (Cauchy), and the best arm loses n
+delta. For the second, an arm is played again only while Delta_i is at most 4 delta + sqrt(8 log n /
+O_i), and O_i is at least the number of plays in its clique; what this says of the arm played last
+holds for all arms of the clique, with 2 delta more.
 
-Without a group the rule is the paper's, delta_1 = (log n / n)^(1/(d+2)). With one it takes the least bound among
-quotient nets with delta <= delta_1, |C| measured, and the plain net for delta_1, which is a mesh for d_G too: cliques
-for the plain distance are cliques for d_G. So the bound is at most that without the group, for every space, group and
-n, and the mesh is never coarser. The exponents are Theorem 1's.
+Without a group the rule is the paper's, delta_1 = (log n / n)^(1/(d+2)). With one it takes the
+least bound among quotient nets with delta <= delta_1, |C| measured, and the plain net for delta_1,
+which is a mesh for d_G too: cliques for the plain distance are cliques for d_G. So the bound is at
+most that without the group, for every space, group and n, and the mesh is never coarser. The
+exponents are Theorem 1's.
 """
 
 import math
@@ -226,7 +228,8 @@ def measured_net(space: Space, group: Group | None, n: int, scale: float) -> Mes
         return mesh if len(mesh) <= most else None
 
     fine, coarse = None, space.diameter
-    best = affordable(coarse) or quotient_net(space, symmetry, coarse)  # one arm, if even that is too much
+    # one arm, if even that is too much
+    best = affordable(coarse) or quotient_net(space, symmetry, coarse)
     while fine is None or coarse / fine > CLOSE:
         delta = coarse / 2 if fine is None else math.sqrt(coarse * fine)
         mesh = affordable(delta)

@@ -14,7 +14,8 @@ from orbandit._rows import Rows
 
 Arms = npt.NDArray[np.intp]
 Finder = Callable[[Arms], tuple[npt.NDArray[np.int64], ArmArray]]
-"""Returns (indptr, indices): the neighbours of the i-th arm asked about are indices[indptr[i]:indptr[i + 1]]."""
+"""Returns (indptr, indices): the neighbours of the i-th arm asked about are
+indices[indptr[i]:indptr[i + 1]]."""
 
 
 @final

@@ -1,13 +1,15 @@
 """Openings: what SequOOL and StroquOOL have in common, a tree that is opened depth by depth, by plan.
 
-To open a cell m times is to play each of its halves m times. At depth h the plan says how often, and how many cells:
+To open a cell m times is to play each of its halves m times. At depth h the plan says how often,
+and how many cells:
 
     for (number, m) in plan(h):  open m times the `number` cells of depth h with the largest means among those that
                                  were not opened yet and have at least m rewards
 
-What is to be played follows from the statistics alone, so that asks can be taken back and rewards may come late and
-from anywhere. A cell whose rewards are all pending has the mean of the cell it is a half of. When all openings have
-their rewards, finalists are elected, which are played in turn for the rest of the rounds.
+What is to be played follows from the statistics alone, so that asks can be taken back and rewards
+may come late and from anywhere. A cell whose rewards are all pending has the mean of the cell it is
+a half of. When all openings have their rewards, finalists are elected, which are played in turn for
+the rest of the rounds.
 """
 
 from collections.abc import Callable
@@ -29,7 +31,8 @@ from orbandit.spaces import Box
 Nodes = npt.NDArray[np.int64]
 
 AHEAD, AHEAD_IN_BOX = 64, 512
-"""How many cells are made at a time, level by level below those that are opened; in a box they cost little."""
+"""How many cells are made at a time, level by level below those that are opened; in a box they cost
+little."""
 
 Plan = Callable[[int], list[tuple[int, int]]]
 """Returns how many cells of a depth are opened, and how often, in turn."""
@@ -58,7 +61,8 @@ class Openings:
     table : CellTable
         The cells, with a sum, a count and pending observations each, and whether they were opened.
     finalists : (F, 3) array
-        Once all openings are done: cells, and the sums and counts of the rewards that they had by then.
+        Once all openings are done: cells, and the sums and counts of the rewards that they had by
+        then.
     """
 
     finalists: Array
@@ -114,7 +118,8 @@ class Openings:
         self.table.stats[node, : PENDING + 1] += value, count, pending
         was_ranked = self._level is not None and depth <= self._level.depth
         if (was_ranked and (count > 0 or visits < self._plan(depth)[0][1])) or count + pending < 0:
-            self._level = None  # what was opened may have changed, by its mean or by how often it may be opened
+            # what was opened may have changed, by its mean or by how often it may be opened
+            self._level = None
         self._is_waiting &= count == 0
 
     def estimate(self, point: Any) -> Any:

@@ -530,7 +530,8 @@ class OrbitGP(Agent):
         if self._fits > self._rounds + 1 or self._due > max(FIRST_FIT, math.ceil(FIT_GROWTH * (self._rounds + 1))):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
-        self._told, self._foreign = deque(maxlen=MAX_FITTED_POINTS), 0  # a file holds no more than choices depend on
+        # a file holds no more than choices depend on
+        self._told, self._foreign = deque(maxlen=MAX_FITTED_POINTS), 0
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         self._knows_group = bool(state.get("knows_group", True))

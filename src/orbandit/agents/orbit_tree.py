@@ -10,12 +10,14 @@ starts with an estimate from its surroundings. The tree is an adaptive discretis
 Shekhar, T. Javidi, Gaussian process bandits with adaptive discretization, 2018. With a group it
 covers the orbits only, and halves that hold no representative are never made.
 
-With guarantee="theory" the key is a confidence bound of all rewards in the cell and uses its own rewards only:
+With guarantee="theory" the key is a confidence bound of all rewards in the cell and uses its own
+rewards only:
 
     key(c) = min(key of the cell that c is a half of, mean + radius + L radius(c)),   divided when radius < L radius(c)
 
-with radius the lesser of Hoeffding's sqrt(w / 2 N) and the empirical Bernstein bound sqrt(2 V w / N) + 7 w / 3 (N - 1)
-(A. Maurer, M. Pontil, 2009), w = log 6 n^3, after N rewards with sample variance V.
+with radius the lesser of Hoeffding's sqrt(w / 2 N) and the empirical Bernstein bound sqrt(2 V w /
+N) + 7 w / 3 (N - 1) (A. Maurer, M. Pontil, 2009), w = log 6 n^3, after N rewards with sample
+variance V.
 """
 
 import math
@@ -123,9 +125,9 @@ class OrbitTree(Agent):
     count with twice the radius, and the 4 becomes 6. Pending asks shrink the confidence radius
     until they are told. Without a horizon, n is that of the epoch.
 
-    The default has no such bound: its constants were tuned on random problems (docs/concepts/orbit_tree.md).
-    Cells are cut at most 62 times, which in ten and more dimensions limits the resolution of the
-    best point.
+    The default has no such bound: its constants were tuned on random problems
+    (docs/concepts/orbit_tree.md). Cells are cut at most 62 times, which in ten and more dimensions
+    limits the resolution of the best point.
 
     Examples
     --------
@@ -252,7 +254,8 @@ class OrbitTree(Agent):
         else:
             log = math.log(6) + 3 * log
             largest = float(radii(self.arms.cells, self.arms.scale)[0])
-            ceiling = 1 + math.sqrt(log / 2) + largest  # no bound is larger than that after one reward of 1
+            # no bound is larger than that after one reward of 1
+            ceiling = 1 + math.sqrt(log / 2) + largest
             rules = [0.0, 0.0, 1.0, STEEP, REACH, EXTRA, 0.0, log, ceiling]
         return np.array(rules)
 

@@ -1,14 +1,14 @@
 """SequOOL: sequential online optimisation of rewards without noise, on cells over the space or its orbits.
 
-    open the root; for h = 1, ..., h_max open the h_max / h cells of depth h with the largest rewards
-    to open a cell is to play the points of its halves, once each
+    open the root; for h = 1, ..., h_max open the h_max / h cells of depth h with the largest
+    rewards to open a cell is to play the points of its halves, once each
 
-P. L. Bartlett, V. Gabillon, M. Valko, A simple parameter-free and adaptive approach to optimization under a minimal
-local smoothness assumption, 2019, Section 3. **It takes each reward for the mean itself**; where rewards are noisy, use
-`StroquOOL`. The paper's n counts openings: here n counts rewards, two to an opening, so that
-h_max = m / (1 + 1/2 + ... + 1/m) for m = n / 2. The cell with the largest reward is recommended, and played in the
-rounds that are left. With a group, halves of cells that hold no representative are never made. How late feedback counts
-is said in `openings`.
+P. L. Bartlett, V. Gabillon, M. Valko, A simple parameter-free and adaptive approach to optimization
+under a minimal local smoothness assumption, 2019, Section 3. **It takes each reward for the mean
+itself**; where rewards are noisy, use `StroquOOL`. The paper's n counts openings: here n counts
+rewards, two to an opening, so that h_max = m / (1 + 1/2 + ... + 1/m) for m = n / 2. The cell with
+the largest reward is recommended, and played in the rounds that are left. With a group, halves of
+cells that hold no representative are never made. How late feedback counts is said in `openings`.
 """
 
 import math

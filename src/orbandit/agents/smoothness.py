@@ -2,7 +2,8 @@
 
 Rewards in a cell of depth h differ by at most nu rho^h.
 
-By default rho = 2^(-1/d), since d cuts halve a cell, and nu is the least with L diameter(h) <= nu rho^h at every depth.
+By default rho = 2^(-1/d), since d cuts halve a cell, and nu is the least with L diameter(h) <= nu
+rho^h at every depth.
 """
 
 from typing import final

@@ -5,11 +5,12 @@
     h_max / (h m) cells of depth h with the largest means among those not opened yet that have at least m rewards
     for every p play h_max times the cell with the largest mean among those with 2^p rewards; recommend the best of them
 
-P. L. Bartlett, V. Gabillon, M. Valko, A simple parameter-free and adaptive approach to optimization under a minimal
-local smoothness assumption, 2019, Section 4. It needs to know neither the smoothness nor how noisy rewards are. The
-last comparison is by rewards of its own, and takes up all rounds that are left; until it is done, the largest
-mean - sqrt(log n / 2 T) is recommended. With a group, halves of cells that hold no representative are never made. How
-late feedback counts is said in `openings`.
+P. L. Bartlett, V. Gabillon, M. Valko, A simple parameter-free and adaptive approach to optimization
+under a minimal local smoothness assumption, 2019, Section 4. It needs to know neither the
+smoothness nor how noisy rewards are. The last comparison is by rewards of its own, and takes up all
+rounds that are left; until it is done, the largest mean - sqrt(log n / 2 T) is recommended. With a
+group, halves of cells that hold no representative are never made. How late feedback counts is said
+in `openings`.
 """
 
 import math

@@ -76,7 +76,8 @@ class UCB1(Agent):
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         arm = handle if handle != ELSEWHERE else self.arms.handle(point)
-        self.arms.table.observe_own(arm, value, released)  # T(i), mean(i) and the index of the arm played
+        # T(i), mean(i) and the index of the arm played
+        self.arms.table.observe_own(arm, value, released)
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
         self._tell_each(points, rewards)

@@ -4,8 +4,8 @@ Playing arm i shows a reward of every arm of its neighbourhood N(i), itself incl
 
     index(i) = mean(i) + sqrt(2 log n / O(i)),     O(i) observations of arm i
 
-S. Caron, B. Kveton, M. Lelarge, S. Bhagat, Leveraging side observations in stochastic bandits, 2012, Algorithm 1. As
-in `UCB1`, n is the horizon or that of the epoch, not the current round.
+S. Caron, B. Kveton, M. Lelarge, S. Bhagat, Leveraging side observations in stochastic bandits,
+2012, Algorithm 1. As in `UCB1`, n is the horizon or that of the epoch, not the current round.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,7 +96,8 @@ class UCBN(Agent):
     ) -> None:
         arm = handle if handle != ELSEWHERE else self.arms.handle(point)
         if side is None:
-            self.arms.table.observe(self._lists.of(arm), arm, value, released)  # O, mean and index of all of N(i)
+            # O, mean and index of all of N(i)
+            self.arms.table.observe(self._lists.of(arm), arm, value, released)
             return
         others = self._side(self.arms.key(point), side)
         self.arms.table.observe_own(arm, value, released)

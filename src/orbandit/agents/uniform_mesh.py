@@ -2,8 +2,9 @@
 
     delta = (log n / n)^(1/(d+2)),     index(i) = mean(i) + sqrt(2 log n / T(i))
 
-R. Kleinberg, Nearly tight bounds for the continuum-armed bandit problem, 2005. With a group the mesh has
-representatives only, and delta = (log n / (n |G|))^(1/(d+2)), as in UniformMesh-N: no reward is shared, but there are
+R. Kleinberg, Nearly tight bounds for the continuum-armed bandit problem, 2005. With a group the
+mesh has representatives only, and delta = (log n / (n |G|))^(1/(d+2)), as in UniformMesh-N: no
+reward is shared, but there are
 |G| times fewer arms.
 """
 
@@ -58,8 +59,9 @@ class UniformMesh(Agent):
         "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
         groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
         among meshes not coarser than without the group, so that a group cannot make that bound
-        larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md has a
-        table. A number is a length in the space. The rules scale with (high - low) / lipschitz.
+        larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md
+        has a table. A number is a length in the space. The rules scale with (high - low) /
+        lipschitz.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
         each arm.
@@ -127,7 +129,8 @@ class UniformMesh(Agent):
             self.arms.table.observe(self.arms.learning(handle, point), handle, value, released)
             self.arms.remember(point, value)
         else:
-            self.arms.table.observe_own(handle, value, released)  # T(i), mean(i) and the index of the arm played
+            # T(i), mean(i) and the index of the arm played
+            self.arms.table.observe_own(handle, value, released)
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
         if self._ledger.is_empty and self.arms.observe_all(points, (rewards - self._low) / self._span):

@@ -128,14 +128,16 @@ class UniformMeshN(Agent):
         return self.arms.mesh.delta
 
     def _begin(self) -> None:
-        self.arms.begin(self._goal, self._rng)  # Alg. 1, lines 1-2: V and delta by Theorem 1; UCB = infinity, O = 0
+        # Alg. 1, lines 1-2: V and delta by Theorem 1; UCB = infinity, O = 0
+        self.arms.begin(self._goal, self._rng)
 
     def _choose(self) -> int:
         return self.arms.table.leader  # Alg. 1, line 4: argmax of UCB(x), ties by priority
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         near = self.arms.learning(handle, point)  # Alg. 1, line 6: N(X_t, 2 delta)
-        self.arms.table.observe(near, handle, value, released)  # Alg. 1, lines 7-10: O, mean and UCB of each of them
+        # Alg. 1, lines 7-10: O, mean and UCB of each of them
+        self.arms.table.observe(near, handle, value, released)
         if handle == ELSEWHERE:
             self.arms.remember(point, value)
 

@@ -52,7 +52,8 @@ MAX_DEPTH = 16
 """The greatest depth of cells: all cells are made beforehand, at most twice 2^16."""
 
 PICKS, TURNS = 2**62, 2**63
-"""Numbers from which rounds are counted in hashes, apart from each other and from codes of cells."""
+"""Numbers from which rounds are counted in hashes, apart from each other and from codes of
+cells."""
 
 
 @final

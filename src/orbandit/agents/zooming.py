@@ -166,7 +166,8 @@ class Zooming(Agent):
             self._activate(int(bare[0]))
 
     def _choose(self) -> int:
-        return self.arms.table.leader  # selection rule: argmax of mean(v) + 2 r(v) among active arms
+        # selection rule: argmax of mean(v) + 2 r(v) among active arms
+        return self.arms.table.leader
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         arm, table = handle, self.arms.table

@@ -111,8 +111,8 @@ class Simulation:
     def play(self, draws: Array, keep: Sequence[int] | npt.NDArray[np.int64] = ()) -> tuple[Array, list[Any]]:
         """Play one Bernoulli round for each draw; return the means of the points played, and some points.
 
-        The same as asking and telling that many times. The points are those of the draws whose indices are in `keep`,
-        ascending: as `ask` would have returned them.
+        The same as asking and telling that many times. The points are those of the draws whose
+        indices are in `keep`, ascending: as `ask` would have returned them.
         """
         agent, kept = self._agent, np.asarray(keep, dtype=np.int64)
         agent.settle()
@@ -123,11 +123,13 @@ class Simulation:
             stop = int(min(len(draws), done + agent.rounds_left))
             known = self._means(agent.arms)
             some = agent.play_rounds(known, draws[done:stop])
-            np.take(known, some, out=played[done : done + len(some)], mode="clip")  # which needs no temporary
+            # which needs no temporary
+            np.take(known, some, out=played[done : done + len(some)], mode="clip")
             if len(points) < len(kept):
                 due = kept[len(points) : np.searchsorted(kept, done + len(some))]
                 handles = some[due - done].tolist()
-                found = {handle: agent.arms.point(handle) for handle in set(handles)}  # while it is there
+                # while it is there
+                found = {handle: agent.arms.point(handle) for handle in set(handles)}
                 points += [found[handle] for handle in handles]
             done += len(some)
             agent.count_rounds(len(some))

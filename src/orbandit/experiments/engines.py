@@ -101,7 +101,8 @@ def on_dask(
         pending: dict[Any, Sequence[Task]] = {}
 
         def submit(chunk: Sequence[Task]) -> None:
-            # A chunk that is lost with its worker is played again, and an old result never passes for a new one.
+            # A chunk that is lost with its worker is played again, and an old result never passes
+            # for a new one.
             pending[client.submit(_play_beside, play, chunk, timeout, pure=False)] = chunk
 
         while True:

@@ -64,14 +64,14 @@ class Limit(NamedTuple):
 def run_key(parameters: dict[str, Any]) -> str:
     """Return the key of a run: the SHA-256 of its parameters as canonical JSON, the same on every machine.
 
-    The order of a dictionary's keys does not matter, and a tuple is a list. Numbers count as they are written: 1, 1.0
-    and True have different keys, and so have 0.0 and -0.0.
+    The order of a dictionary's keys does not matter, and a tuple is a list. Numbers count as they
+    are written: 1, 1.0 and True have different keys, and so have 0.0 and -0.0.
 
     Parameters
     ----------
     parameters : dict
-        Everything that determines the run, in values that JSON knows: None, truth values, integers, finite floats,
-        strings, lists, and dictionaries whose keys are strings.
+        Everything that determines the run, in values that JSON knows: None, truth values, integers,
+        finite floats, strings, lists, and dictionaries whose keys are strings.
 
     Examples
     --------
@@ -97,9 +97,11 @@ class FinishedRun:
     seed : int
         From 0 to 2**63 - 1.
     parameters : dict
-        Everything that determines the run, the seed and the horizon included, as `run_key` takes it.
+        Everything that determines the run, the seed and the horizon included, as `run_key` takes
+        it.
     checkpoints : (k,) array of int
-        The rounds at which the regret was read, increasing from at least 1 to at most the horizon; k >= 1.
+        The rounds at which the regret was read, increasing from at least 1 to at most the horizon;
+        k >= 1.
     regret : (k,) array
         The cumulative regret at the checkpoints, finite.
     seconds : float
@@ -110,8 +112,8 @@ class FinishedRun:
         The simple regret at the checkpoints, finite; None if it was not recorded, by an older
         version or for an agent without `recommend`.
     limit : Limit, optional
-        The asymptotic limit of the mesh; None if the agent plays no fixed mesh, or for runs of an older
-        version.
+        The asymptotic limit of the mesh; None if the agent plays no fixed mesh, or for runs of an
+        older version.
 
     Examples
     --------

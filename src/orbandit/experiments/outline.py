@@ -113,7 +113,8 @@ class Namer:
     def name(self, table: Mapping[str, Any], given: Mapping[str, Any]) -> AgentName:
         """Return the name of an agent: class or own name, parameters, and if it lacks the group.
 
-        With a name of its own, parameters that are the same for all agents of the table are left out.
+        With a name of its own, parameters that are the same for all agents of the table are left
+        out.
         """
         values = axes(table)
         words = []

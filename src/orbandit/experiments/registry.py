@@ -2,14 +2,13 @@
 
 A table names its class, and gives the constructor's parameters as keys:
 
-    space = { class = "Box", low = 0.0, high = 1.0, dim = 3 }
-    space = { class = "Polytope.regular", name = "icosahedron" }
-    space = { class = "Product", parts = [{ class = "Ball", dim = 2 }, { class = "Ball", dim = 2 }] }
-    group = { class = "SignFlips", dim = 2, center = [0.5, 0.5] }
+    space = { class = "Box", low = 0.0, high = 1.0, dim = 3 } space = { class = "Polytope.regular",
+    name = "icosahedron" } space = { class = "Product", parts = [{ class = "Ball", dim = 2 }, {
+    class = "Ball", dim = 2 }] } group = { class = "SignFlips", dim = 2, center = [0.5, 0.5] }
 
-The string "none" stands for None where that is allowed, "module:function" for a function, and "module:Class" for a
-class of the user's own; an agent may be any callable that makes one. Paths of data files are relative to the folder of
-the experiment's file.
+The string "none" stands for None where that is allowed, "module:function" for a function, and
+"module:Class" for a class of the user's own; an agent may be any callable that makes one. Paths of
+data files are relative to the folder of the experiment's file.
 """
 
 import importlib
@@ -144,8 +143,8 @@ def build(kind: str, table: Mapping[str, Any], folder: Path | None = None) -> An
     >>> build("group", {"class": "SignFlips", "dim": 2, "center": [0.5, 0.5]})
     SignFlips(2).centered([0.5, 0.5])
     >>> build("space", {"class": "Ball", "dim": 2, "raduis": 2.0})
-    Traceback (most recent call last):
-    orbandit.errors.SpecError: unknown key 'raduis' of space Ball. Did you mean 'radius'? Known: dim, radius, center.
+    Traceback (most recent call last): orbandit.errors.SpecError: unknown key 'raduis' of space
+    Ball. Did you mean 'radius'? Known: dim, radius, center.
     """
     mistakes: list[Mistake] = []
     made = construct(kind, table, (), folder, mistakes)

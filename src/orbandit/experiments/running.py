@@ -89,7 +89,8 @@ def run(
     Warns
     -----
     OrbanditWarning
-        At once for each run whose process was killed or took too long, and for damaged runs of the store.
+        At once for each run whose process was killed or took too long, and for damaged runs of the
+        store.
 
     Examples
     --------

@@ -36,7 +36,8 @@ MAX_SEEDS = 1_000_000
 """Most runs of one call."""
 
 MESH_AGENTS = (CKLUCB, SideObservationElimination, UniformMesh, UniformMeshN)
-"""Agents whose arms are all points of a mesh; `Zooming` makes points of a mesh its arms as it goes."""
+"""Agents whose arms are all points of a mesh; `Zooming` makes points of a mesh its arms as it
+goes."""
 
 PER_DECADE = 20
 """Default number of checkpoints in each factor of ten."""
@@ -176,13 +177,15 @@ def simulate(
     kept = evenly_spaced(rounds, as_count(n_plays, "n_plays", minimum=0))
 
     make = _maker(agent, problem, use_group, rounds, options)
-    optimum = float(problem.optimum)  # which may take a search to find, and threads would each begin one
+    # which may take a search to find, and threads would each begin one
+    optimum = float(problem.optimum)
 
     def run(entropy: int) -> _Run:
         return _run(make, problem, optimum, rounds, entropy, read, kept)
 
     if min(workers, len(entropies)) == 1:
-        results = [run(entropy) for entropy in entropies]  # in this thread, where an interruption is heard at once
+        # in this thread, where an interruption is heard at once
+        results = [run(entropy) for entropy in entropies]
     else:
         with ThreadPoolExecutor(min(workers, len(entropies))) as pool:
             results = list(pool.map(run, entropies))
@@ -214,7 +217,8 @@ def evenly_spaced(horizon: int, many: int) -> npt.NDArray[np.int64]:
     parts = min(many, horizon)
     step, rest = divmod(horizon, max(parts, 1))
     ends = np.arange(1, parts + 1)
-    return ends * step + ends * rest // max(parts, 1)  # ends * horizon // parts, which might overflow
+    # ends * horizon // parts, which might overflow
+    return ends * step + ends * rest // max(parts, 1)
 
 
 def _maker(

@@ -1,7 +1,7 @@
 """Sources: checksums of the user's own code and data that a table names, as part of a run's key.
 
-They are of the file of each module that is named as "module:attribute", not of what that imports in turn, and of each
-data file that is named by a path.
+They are of the file of each module that is named as "module:attribute", not of what that imports in
+turn, and of each data file that is named by a path.
 """
 
 import hashlib
@@ -39,7 +39,8 @@ def sources_of(
     Raises
     ------
     InputError
-        If a module was changed since it was imported: this process would play what the file no longer says.
+        If a module was changed since it was imported: this process would play what the file no
+        longer says.
 
     Examples
     --------

@@ -204,7 +204,8 @@ def read(path: str | os.PathLike[str]) -> Experiment:
     Raises
     ------
     SpecError
-        If it is missing, or there are mistakes in it: the message has a line for each, with the line of the file.
+        If it is missing, or there are mistakes in it: the message has a line for each, with the
+        line of the file.
 
     Examples
     --------

@@ -6,8 +6,9 @@ Only a power failure may lose the last commits, whole ones, and their runs are p
 for the disk would cost some 50 times as much. Closing turns the file back into a plain one, to copy
 or to read from anywhere. Processes that write to one file at the same time must be on one machine.
 
-All rows carry a checksum, since SQLite has none. A row that does not match it counts as missing, with a warning, and is
-removed when the file is opened for writing, so that its run can be made again.
+All rows carry a checksum, since SQLite has none. A row that does not match it counts as missing,
+with a warning, and is removed when the file is opened for writing, so that its run can be made
+again.
 """
 
 import csv
@@ -53,7 +54,8 @@ COLUMNS = ("problem", "agent", "horizon", "seed", "round", "regret", "simple_reg
 """What `load` and `export` give."""
 
 OF_ROWS = re.compile(r"(row(id)? .*|wrong # of entries in|non-unique entry in) index |.* value in runs\.")
-"""What SQLite's check says of single rows and of the index, in files whose pages are all as they should be."""
+"""What SQLite's check says of single rows and of the index, in files whose pages are all as they
+should be."""
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -195,7 +197,8 @@ class Store:
             self._connection, self._write = _connect(self.path, "rw"), True
             connection.close()
             mode = _set_mode(self._connection, "WAL")
-            # Outside WAL mode, a power cut may damage the file unless each commit waits for the disk.
+            # Outside WAL mode, a power cut may damage the file unless each commit waits for the
+            # disk.
             self._connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
             if 3 <= _version(self._connection) < VERSION:
                 self._upgrade()
@@ -317,7 +320,8 @@ class Store:
         if self._is_indexed and not damaged:
             return
         with self._transaction() as connection:
-            connection.execute("REINDEX runs")  # first: a row whose key is another than the index has cannot be removed
+            # first: a row whose key is another than the index has cannot be removed
+            connection.execute("REINDEX runs")
             connection.executemany("DELETE FROM runs WHERE id = ?", [(place,) for place in damaged])
 
     @contextmanager
@@ -485,7 +489,8 @@ def _insert(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     address = f"{path.resolve().as_uri()}?mode={mode}"
     connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    connection.text_factory = lambda data: data.decode(errors="replace")  # a checksum finds it, and names the run
+    # a checksum finds it, and names the run
+    connection.text_factory = lambda data: data.decode(errors="replace")
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
@@ -520,9 +525,9 @@ def _checked(path: Path) -> _Found:
     except BaseException:
         connection.close()
         raise
-    # Killed in the middle of a write outside WAL mode: SQLite must take it back, but only in a file that is ours and
-    # sound then, so that it is tried on a copy first. Reading the file behind SQLite's back would end its locks in this
-    # process, but in such a state there are none.
+    # Killed in the middle of a write outside WAL mode: SQLite must take it back, but only in a file
+    # that is ours and sound then, so that it is tried on a copy first. Reading the file behind
+    # SQLite's back would end its locks in this process, but in such a state there are none.
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         for suffix in ("", "-journal"):
@@ -549,7 +554,8 @@ def _found(connection: sqlite3.Connection, path: Path) -> _Found:
     verdicts = [verdict for (verdict,) in connection.execute("PRAGMA integrity_check")]
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     journals = (f"{os.path.realpath(path)}{suffix}" for suffix in ("-journal", "-wal"))
-    if not any(map(os.path.exists, journals)) and path.stat().st_size % page:  # which SQLite fills up with zeros
+    # which SQLite fills up with zeros
+    if not any(map(os.path.exists, journals)) and path.stat().st_size % page:
         raise _damaged(path, "its last page is cut off")
     listed = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'trigger') AND name NOT LIKE 'sqlite_%'"
     tables = dict(connection.execute(listed))

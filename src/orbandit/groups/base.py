@@ -2,8 +2,8 @@
 
     g . x = center + g (x - center),     g orthogonal.
 
-Public methods check their input once, move the centre to the origin and call the private hooks, which see
-clean (m, dim) arrays and linear maps only. The orbit metric and the fold are
+Public methods check their input once, move the centre to the origin and call the private hooks,
+which see clean (m, dim) arrays and linear maps only. The orbit metric and the fold are
 
     distance(x, y) = min over g of ||g x - y||,     fold(x) = the representative of x's orbit in the domain.
 """
@@ -215,8 +215,8 @@ class Group(Recipe, ABC):
         Returns
         -------
         (k, m, dim) array
-            Each element applied to each point; (k, dim) if they are paired. Without the axes of a single element or
-            point.
+            Each element applied to each point; (k, dim) if they are paired. Without the axes of a
+            single element or point.
 
         Examples
         --------
@@ -252,8 +252,8 @@ class Group(Recipe, ABC):
     def orbit(self, point: npt.ArrayLike, limit: int = MAX_ELEMENTS) -> Array:
         """Return the distinct images of a point, the point itself first.
 
-        Images within 1e-9, times the size of the point if that is above 1, are one. A large group may have a
-        small orbit: only the orbit must stay within `limit`.
+        Images within 1e-9, times the size of the point if that is above 1, are one. A large group
+        may have a small orbit: only the orbit must stay within `limit`.
 
         Parameters
         ----------
@@ -292,9 +292,10 @@ class Group(Recipe, ABC):
     def fold(self, points: npt.ArrayLike) -> Array:
         """Return the representative of each point's orbit.
 
-        It lies in `domain()`, where there is one (to within 1e-9 for points of moderate size), and folding again
-        changes nothing. For reflection groups it is the same for all images of a point; for others this holds away
-        from the domain's walls, and on them the representatives have orbit distance zero.
+        It lies in `domain()`, where there is one (to within 1e-9 for points of moderate size), and
+        folding again changes nothing. For reflection groups it is the same for all images of a
+        point; for others this holds away from the domain's walls, and on them the representatives
+        have orbit distance zero.
 
         Parameters
         ----------
@@ -366,7 +367,8 @@ class Group(Recipe, ABC):
     def aligning_elements(self, points: npt.ArrayLike, target: npt.ArrayLike) -> Array:
         """Return for each point the element whose image of it is nearest to a target, (m, dim, dim).
 
-        For a finite group it is, almost everywhere, the derivative of `align`, which gradients of kernels need.
+        For a finite group it is, almost everywhere, the derivative of `align`, which gradients of
+        kernels need.
 
         Parameters
         ----------
@@ -384,7 +386,8 @@ class Group(Recipe, ABC):
     def folding_elements(self, points: npt.ArrayLike) -> Array:
         """Return for each point an element that carries it to its fold, (m, dim, dim).
 
-        Away from the walls of the domain it is the derivative of `fold`, which gradients of kernels need.
+        Away from the walls of the domain it is the derivative of `fold`, which gradients of kernels
+        need.
 
         Parameters
         ----------
@@ -422,9 +425,9 @@ class Group(Recipe, ABC):
         Parameters
         ----------
         point : (dim,) array, optional
-            The domain becomes the Dirichlet domain of this point: all that is at least as near to it as to its
-            images. No element but the identity may fix it. By default the group chooses, and `fold` lands
-            in the domain it chose.
+            The domain becomes the Dirichlet domain of this point: all that is at least as near to
+            it as to its images. No element but the identity may fix it. By default the group
+            chooses, and `fold` lands in the domain it chose.
 
         Raises
         ------
@@ -472,7 +475,8 @@ class Group(Recipe, ABC):
                 field="group",  # of the two, it is what is changed
                 value=self,
             )
-        units = class_widths(space, self.generators)  # a tolerance has a meaning only where all sides are alike
+        # a tolerance has a meaning only where all sides are alike
+        units = class_widths(space, self.generators)
         return preserved(space.in_units(units), self.generators, self._center / units)
 
     def _fold_about_center(self, slack: float, points: Array) -> tuple[Array, Flags]:

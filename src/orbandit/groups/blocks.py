@@ -1,7 +1,8 @@
 """BlockPermutation and SignedBlockPermutation: exchangeable units, each described by several coordinates.
 
-With a point written as K blocks x_1, ..., x_K of `size` coordinates, the orbit distance is a linear assignment
-problem: which block of x goes with which block of y at the least sum of squares. A fold sorts the blocks.
+With a point written as K blocks x_1, ..., x_K of `size` coordinates, the orbit distance is a linear
+assignment problem: which block of x goes with which block of y at the least sum of squares. A fold
+sorts the blocks.
 """
 
 import math
@@ -63,8 +64,8 @@ class BlockGroup(Blockwise):
             first = np.argmax(np.abs(blocks) > tolerance[:, :, None], axis=2)
             leading = np.take_along_axis(blocks, first[:, :, None], axis=2)
             blocks = np.where(leading < 0.0, -blocks, blocks) + 0.0  # + 0.0 turns -0.0 into 0.0
-        # First coordinates ascend, and ties fall in the rest: of all arrangements with ascending first
-        # coordinates this is the lexicographically largest.
+        # First coordinates ascend, and ties fall in the rest: of all arrangements with ascending
+        # first coordinates this is the lexicographically largest.
         keys = [-ranks(blocks[:, :, k], tolerance) for k in range(self._size - 1, 0, -1)]
         order = np.lexsort([*keys, ranks(blocks[:, :, 0], tolerance)], axis=-1)
         return np.take_along_axis(blocks, order[:, :, None], axis=1).reshape(points.shape)
@@ -128,8 +129,8 @@ class BlockGroup(Blockwise):
 class BlockPermutation(BlockGroup):
     """All permutations of consecutive blocks of coordinates: turbines, machines, factors that are alike.
 
-    The domain is "first coordinates of the blocks ascending". Blocks with equal first coordinates are folded
-    to falling order of the rest.
+    The domain is "first coordinates of the blocks ascending". Blocks with equal first coordinates
+    are folded to falling order of the rest.
 
     Parameters
     ----------
@@ -156,8 +157,8 @@ class BlockPermutation(BlockGroup):
 class SignedBlockPermutation(BlockGroup):
     """All permutations of blocks and changes of the sign of whole blocks: factors of a signed factorisation.
 
-    The domain is "first coordinates of the blocks non-negative and ascending". A block whose first coordinate
-    is zero is folded so that the first that is not zero is positive.
+    The domain is "first coordinates of the blocks non-negative and ascending". A block whose first
+    coordinate is zero is folded so that the first that is not zero is positive.
 
     Parameters
     ----------

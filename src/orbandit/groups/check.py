@@ -84,7 +84,8 @@ class GeneratorCheck:
     asymmetry : float
         Estimate of the root mean square of f(x) - f(g x) over the space, without the noise.
     p_value : float
-        Bound on the probability that any generator has as much evidence against it if the symmetry holds.
+        Bound on the probability that any generator has as much evidence against it if the symmetry
+        holds.
     point : (dim,) array or None
         The point whose measurements differ most from those of its image; None if there is none.
     holds : bool
@@ -249,7 +250,8 @@ def check_symmetry(
     Raises
     ------
     MeasurementError
-        If `measure` raises, or returns anything but a finite number. It has the `point`, and the `history` up to there.
+        If `measure` raises, or returns anything but a finite number. It has the `point`, and the
+        `history` up to there.
 
     Examples
     --------
@@ -397,7 +399,8 @@ class _Test:
         if len(late):
             return int(late[0])
         if evidence.noisy and size >= MIN_POINTS and self._repeats < MAX_REPEATS:
-            # Repeats, not points, are missing as long as the variance of a point's square is that of its noise.
+            # Repeats, not points, are missing as long as the variance of a point's square is that
+            # of its noise.
             hidden = evidence.noise / math.sqrt(self._repeats * (self._repeats - 1))
             if hidden > self._tolerated(evidence.variance()[0]):
                 self._repeats += 1

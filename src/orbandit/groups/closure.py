@@ -18,7 +18,8 @@ SAME_POINT = 1e-9
 """Points of unit size nearer than this are the same."""
 
 SAME_ELEMENT = 1e-6
-"""Products of given generators nearer than this are the same element: their errors add up along words."""
+"""Products of given generators nearer than this are the same element: their errors add up along
+words."""
 
 MAX_PAIRED_GENERATORS = 12
 """Products of two generators are tried only if there are at most so many generators."""
@@ -37,7 +38,8 @@ def distinct(keys: Array, tolerance: float) -> npt.NDArray[np.intp]:
     """Return the indices of the first of each cluster of equal rows, in order."""
     from scipy.spatial import cKDTree
 
-    # Rounding leaves one of each cluster, or a few where it straddles a rounding border; pairs do the rest.
+    # Rounding leaves one of each cluster, or a few where it straddles a rounding border; pairs do
+    # the rest.
     first = np.sort(np.unique(np.round(keys / tolerance), axis=0, return_index=True)[1])
     pairs = cKDTree(keys[first]).query_pairs(tolerance, output_type="ndarray")
     kept = np.ones(len(first), dtype=bool)
@@ -73,10 +75,11 @@ def close_permutations(generators: npt.NDArray[np.intp], limit: int) -> npt.NDAr
 def close_matrices(generators: Array, limit: int) -> Array:
     """Return the finite group that orthogonal matrices (k, d, d) generate, the identity first.
 
-    Two things keep rounding errors from growing with the length of words. Powers g, g^2, g^4, ... of the
-    generators, and of products of two with a large order, serve as steps, so that words stay short. And once
-    the group is known as a set, each step s is replaced by the average over the group of g^T (g s), which
-    takes an error e of the steps to about e^2 (Grove, Karcher and Ruh 1974), and the group is grown afresh.
+    Two things keep rounding errors from growing with the length of words. Powers g, g^2, g^4, ...
+    of the generators, and of products of two with a large order, serve as steps, so that words stay
+    short. And once the group is known as a set, each step s is replaced by the average over the
+    group of g^T (g s), which takes an error e of the steps to about e^2 (Grove, Karcher and Ruh
+    1974), and the group is grown afresh.
 
     Raises
     ------
@@ -97,7 +100,8 @@ def close_matrices(generators: Array, limit: int) -> Array:
     tree = cKDTree(rough @ witness)
     for i, step in enumerate(steps):
         matched = rough[tree.query(rough @ (step @ witness))[1]]
-        errors = np.swapaxes(rough, 1, 2) @ matched - step  # averaged alone: sums of tiny numbers lose nothing
+        # averaged alone: sums of tiny numbers lose nothing
+        errors = np.swapaxes(rough, 1, 2) @ matched - step
         steps[i] = nearest_orthogonal(step + errors.mean(axis=0))
     elements = nearest_orthogonal(_grow(steps, limit))
     elements[0] = np.eye(generators.shape[1])

@@ -18,8 +18,8 @@ class Coxeter(ReflectionGroup):
     Parameters
     ----------
     name : str
-        "A3", "B4", "D4" (any rank up to 1,000), "E6", "E7", "E8", "F4", "G2", "H3", "H4" or "I2(m)" with m up to
-        10^12. A_n acts on R^n, as the symmetries of the regular simplex.
+        "A3", "B4", "D4" (any rank up to 1,000), "E6", "E7", "E8", "F4", "G2", "H3", "H4" or "I2(m)"
+        with m up to 10^12. A_n acts on R^n, as the symmetries of the regular simplex.
 
     Examples
     --------

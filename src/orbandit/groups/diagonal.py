@@ -17,10 +17,10 @@ from orbandit.groups.structures import Rearranged, Structure
 class Diagonal(Group):
     """The same element of a group acting on each of several consecutive blocks.
 
-    Where the part permutes coordinates or blocks, or mixes them, the copies of one coordinate move together
-    like a block, and the closed forms of `BlockPermutation`, `SignedBlockPermutation` and `Orthogonal` hold.
-    Any other part is listed, if it has at most 100,000 elements, and their matrices 2^24 entries. The domain is the
-    part's, for the first copy.
+    Where the part permutes coordinates or blocks, or mixes them, the copies of one coordinate move
+    together like a block, and the closed forms of `BlockPermutation`, `SignedBlockPermutation` and
+    `Orthogonal` hold. Any other part is listed, if it has at most 100,000 elements, and their
+    matrices 2^24 entries. The domain is the part's, for the first copy.
 
     Parameters
     ----------

@@ -102,10 +102,11 @@ def dirichlet_normals(point: Array, images: Array) -> Array:
 def irredundant(normals: Array, inside: Array) -> Array:
     """Return the unit normals that bound the cone { x : normals @ x >= 0 }, which has `inside` within.
 
-    A face is redundant exactly if its normal is a non-negative combination of the others (Farkas). Each
-    such linear program is solved as a non-negative least-squares problem, whose residual, if it is not zero,
-    is a point beyond this face and within all faces kept so far. From `inside`, the first face on the way
-    there is one to keep (Clarkson 1994), so that every program has only the kept faces as unknowns.
+    A face is redundant exactly if its normal is a non-negative combination of the others (Farkas).
+    Each such linear program is solved as a non-negative least-squares problem, whose residual, if
+    it is not zero, is a point beyond this face and within all faces kept so far. From `inside`, the
+    first face on the way there is one to keep (Clarkson 1994), so that every program has only the
+    kept faces as unknowns.
     """
     heights = normals @ inside
     if 0 < len(normals) <= len(inside) and np.linalg.matrix_rank(normals, tol=REDUNDANT) == len(normals):

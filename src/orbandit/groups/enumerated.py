@@ -19,8 +19,8 @@ IMAGES_AT_ONCE = 4_000_000
 class EnumeratedGroup(Group):
     """A finite group known by all its elements.
 
-    With a base point p that no element but the identity fixes, fold(x) is the image of x with the largest
-    <g x, p>. Images that tie lie on the walls; the lexicographically largest is taken.
+    With a base point p that no element but the identity fixes, fold(x) is the image of x with the
+    largest <g x, p>. Images that tie lie on the walls; the lexicographically largest is taken.
     """
 
     @abstractmethod

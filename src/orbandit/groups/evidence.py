@@ -1,11 +1,13 @@
 """Evidence against a symmetry that is valid at any stopping time: bets on the signs of differences.
 
-A comparison is a point x with an element g. Each pair of measurements there gives D = y(g x) - y(x). The null
-hypothesis is that every D, given all before it, has a law symmetric about 0. That is so if f is invariant and the
-noise at x and at g x has one law, or is symmetric at both, whatever these laws are and however they change over
-the space. Noise that is skewed, and differently at x and at g x, is itself a violation.
+A comparison is a point x with an element g. Each pair of measurements there gives D = y(g x) -
+y(x). The null hypothesis is that every D, given all before it, has a law symmetric about 0. That is
+so if f is invariant and the noise at x and at g x has one law, or is symmetric at both, whatever
+these laws are and however they change over the space. Noise that is skewed, and differently at x
+and at g x, is itself a violation.
 
-**Signs.** Given |D|, both signs have probability 1/2. With a bet of a share |b| < 1 of the wealth on the sign,
+**Signs.** Given |D|, both signs have probability 1/2. With a bet of a share |b| < 1 of the wealth
+on the sign,
 
     S = product over pairs of (1 + b sign D)
 
@@ -17,21 +19,23 @@ the two signs if f(g x) - f(x) is N(0, t^2) over x and the noise of D is N(0, v)
 
     b sign D = c tanh(m D / (v + w)),     m and w the posterior mean and variance of f(g x) - f(x) at this x,
 
-with t and v estimated from the past, and c < 1 since v may be larger than it seems. The first pair at a point
-decides nothing. A wrong model costs power, never validity.
+with t and v estimated from the past, and c < 1 since v may be larger than it seems. The first pair
+at a point decides nothing. A wrong model costs power, never validity.
 
-**Exact repeats.** A function without noise gives one pair (a, b), a != b, again and again. Under one law at both
-points that has probability P(a) P(b) <= 1/4. So a second wealth X takes 4 for each repetition, and 0 at the first
-that differs. The evidence is (S + X) / 2: without noise, five pairs at one point refute a symmetry at level 0.01.
+**Exact repeats.** A function without noise gives one pair (a, b), a != b, again and again. Under
+one law at both points that has probability P(a) P(b) <= 1/4. So a second wealth X takes 4 for each
+repetition, and 0 at the first that differs. The evidence is (S + X) / 2: without noise, five pairs
+at one point refute a symmetry at level 0.01.
 
-**Size.** The mean over pairs j != k of D_j D_k at a point has expectation (f(g x) - f(x))^2 whatever the noise.
+**Size.** The mean over pairs j != k of D_j D_k at a point has expectation (f(g x) - f(x))^2
+whatever the noise.
 
-**Power.** If f(g x) - f(x) is normal over x with root mean square a, and the noise normal, the evidence reaches
-1 / level nine times in ten within n = 4 + 2 L + 6.5 L v / a^2 pairs, L = log(2 / level): a fit to simulations, which
-the tests repeat.
+**Power.** If f(g x) - f(x) is normal over x with root mean square a, and the noise normal, the
+evidence reaches 1 / level nine times in ten within n = 4 + 2 L + 6.5 L v / a^2 pairs, L = log(2 /
+level): a fit to simulations, which the tests repeat.
 
-References: G. Shafer, J. R. Stat. Soc. A 184, 2021. A. Ramdas, P. Gruenwald, V. Vovk and G. Shafer, Statist. Sci. 38,
-2023.
+References: G. Shafer, J. R. Stat. Soc. A 184, 2021. A. Ramdas, P. Gruenwald, V. Vovk and G. Shafer,
+Statist. Sci. 38, 2023.
 """
 
 import math
@@ -42,7 +46,8 @@ import numpy as np
 from orbandit._checks import Array
 
 RELATIVE_ROUNDING = 1e-9
-"""Differences below this fraction of the spread of the measurements, or a 1000th of it of their size, are rounding."""
+"""Differences below this fraction of the spread of the measurements, or a 1000th of it of their
+size, are rounding."""
 
 LARGEST_VALUE = 1e75
 """Values beyond this, in units of the first one, are clipped, so that products of two squares are
@@ -70,7 +75,8 @@ class Evidence:
         self._height = np.zeros(capacity)  # mean of y(x)
         self._first: list[tuple[float, float]] = []  # pair of each comparison
         self._signs, self._exact = np.zeros(members), np.zeros(members)  # logarithms of S and X
-        self._now = np.zeros(members + 1)  # logarithm of the evidence: of each member, and of all together
+        # logarithm of the evidence: of each member, and of all together
+        self._now = np.zeros(members + 1)
         self._most = self._now  # the largest so far
         self._low, self._high = math.inf, -math.inf
         self.unit = 1.0  # in which values are kept
@@ -145,7 +151,8 @@ class Evidence:
     def squares(self) -> Array:
         """Return an estimate of (f(g x) - f(x))^2 at each comparison, without bias."""
         count, scatter = self.count[: len(self)], self._scatter[: len(self)]
-        # Mean^2 - scatter / (r (r - 1)) is the mean of D_j D_k over j != k; one pair has no scatter of its own.
+        # Mean^2 - scatter / (r (r - 1)) is the mean of D_j D_k over j != k; one pair has no scatter
+        # of its own.
         noise = np.where(count > 1, scatter / np.maximum(count * (count - 1), 1), self.noise)
         return np.asarray(self.mean[: len(self)] ** 2 - noise)
 

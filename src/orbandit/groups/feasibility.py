@@ -9,7 +9,8 @@ from orbandit.groups.check import describe
 from orbandit.spaces.feasible_set import FeasibleSet
 
 POINTS, RANDOM_ELEMENTS = 256, 16
-"""Points that are moved, half of them feasible, and random elements that move them besides the generators."""
+"""Points that are moved, half of them feasible, and random elements that move them besides the
+generators."""
 ROUNDING = 1e-6
 """Margins of images may differ by this fraction of the largest one."""
 
@@ -24,7 +25,8 @@ def check_invariant(region: FeasibleSet, group: Group) -> None:
     >>> check_invariant(region, ob.groups.Symmetric(2))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    orbandit.errors.InputError: `feasible` must be invariant under the group, but what swaps coordinates 0 and 1 ...
+    orbandit.errors.InputError: `feasible` must be invariant under the group, but what swaps
+    coordinates 0 and 1 ...
     """
     rng = np.random.default_rng(0)
     elements = np.concatenate([group.generators, group.random(RANDOM_ELEMENTS, rng)])

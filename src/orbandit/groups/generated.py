@@ -16,7 +16,8 @@ MAX_RING = 10_000
 """Most coordinates of a ring, whose shifts are listed."""
 
 MAX_ORTHOGONALITY_ERROR = 1e-8
-"""Largest entry of g g^T - 1 that a given generator may have; it is then rounded to an orthogonal matrix."""
+"""Largest entry of g g^T - 1 that a given generator may have; it is then rounded to an orthogonal
+matrix."""
 
 
 @final

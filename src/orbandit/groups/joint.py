@@ -1,11 +1,12 @@
 """Joint: two groups on the same coordinates; turbines are permuted, and the whole layout is turned.
 
-If b normalises a, every element of the group they generate is a product of one of a and one of b, and
+If b normalises a, every element of the group they generate is a product of one of a and one of b,
+and
 
     d(x, y) = min over h in b of d_a(h x, y),
 
-where h runs over one element of each coset of b modulo those of its elements that lie in a. A closed form
-of a is used as it is; only b is listed.
+where h runs over one element of each coset of b modulo those of its elements that lie in a. A
+closed form of a is used as it is; only b is listed.
 """
 
 from functools import cached_property
@@ -40,8 +41,8 @@ class Joint(Group):
     a : Group
         Any group.
     b : Group
-        Finite, with at most 100,000 elements, and normalising a: h a h^-1 = a for each h in b. The matrices of the
-        elements, and those of all generators, have at most 2^24 entries.
+        Finite, with at most 100,000 elements, and normalising a: h a h^-1 = a for each h in b. The
+        matrices of the elements, and those of all generators, have at most 2^24 entries.
 
     Notes
     -----
@@ -60,7 +61,8 @@ class Joint(Group):
     >>> farm.order, len(farm.domain().normals)
     (1290240, 9)
 
-    Five points in space that may be rotated and mirrored as a whole, and exchanged; the infinite group goes first:
+    Five points in space that may be rotated and mirrored as a whole, and exchanged; the infinite
+    group goes first:
 
     >>> rotations = ob.groups.Diagonal(ob.groups.Orthogonal(3, 1), 5)
     >>> cloud = ob.groups.Joint(rotations, ob.groups.BlockPermutation(5, 3))
@@ -156,7 +158,8 @@ class Joint(Group):
             tolerance = tolerances(batch, slack)
             images = np.einsum("hij,mj->mhi", self._cosets, batch)
             scores = images @ anchor
-            near = scores.max(axis=1, keepdims=True) - scores <= tolerance  # the very ones that may be chosen
+            # the very ones that may be chosen
+            near = scores.max(axis=1, keepdims=True) - scores <= tolerance
             images[near] = self._a._fold(images[near], slack)
             return best_image(images, scores, tolerance)
 
@@ -165,7 +168,8 @@ class Joint(Group):
         return np.concatenate([settled(chunk, once) for chunk in chunks])
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
-        # Each coset h that leaves the point on its orbit under a gives one element, up to those of a that fix it.
+        # Each coset h that leaves the point on its orbit under a gives one element, up to those of
+        # a that fix it.
         inner = self._a._stabilizer(point, tolerance, limit)
         back = self._a._distance((self._cosets @ point), point[None])[:, 0] <= tolerance
         check_limit(len(inner) * int(back.sum()), limit, f"the elements of {shown(self)} that fix this point")

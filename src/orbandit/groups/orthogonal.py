@@ -1,8 +1,8 @@
 """Orthogonal: all rotations and reflections that mix blocks, an infinite group with closed forms.
 
-A point is a matrix M of shape (blocks, size), and Q in O(blocks) takes it to Q M. The orbit distance is the
-orthogonal Procrustes problem, d(A, B)^2 = ||A||^2 + ||B||^2 - 2 ||A B^T||_*, and the fold the R of a QR
-decomposition with positive pivots.
+A point is a matrix M of shape (blocks, size), and Q in O(blocks) takes it to Q M. The orbit
+distance is the orthogonal Procrustes problem, d(A, B)^2 = ||A||^2 + ||B||^2 - 2 ||A B^T||_*, and
+the fold the R of a QR decomposition with positive pivots.
 """
 
 import math
@@ -67,8 +67,8 @@ class Orthogonal(Blockwise):
         return GramMatrices(self._blocks, self._size)
 
     def _generators(self) -> Array:
-        # Turns by one radian, no fraction of a full one, of each pair of neighbours, and one mirror: their
-        # products come as near to every element as one likes.
+        # Turns by one radian, no fraction of a full one, of each pair of neighbours, and one
+        # mirror: their products come as near to every element as one likes.
         turns = adjacent_swaps(self._blocks)
         for i, turn in enumerate(turns):
             turn[i : i + 2, i : i + 2] = [[math.cos(1), -math.sin(1)], [math.sin(1), math.cos(1)]]
@@ -90,7 +90,8 @@ class Orthogonal(Blockwise):
         rank = int((widths > tolerance).sum())
         if rank == self._blocks:
             return np.eye(self.dim)[None]
-        if rank == self._blocks - 1:  # the mirror of the one direction that the columns do not reach
+        # the mirror of the one direction that the columns do not reach
+        if rank == self._blocks - 1:
             normal = U[:, -1]
             mirror = np.eye(self._blocks) - 2 * np.outer(normal, normal)
             return self._spread(np.array([np.eye(self._blocks), mirror]))
@@ -122,7 +123,8 @@ class Orthogonal(Blockwise):
         return self._spread(U @ Vt)
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
-        # The Q of a Gaussian matrix is uniform once the diagonal of R is made positive (Mezzadri 2007).
+        # The Q of a Gaussian matrix is uniform once the diagonal of R is made positive (Mezzadri
+        # 2007).
         Q, R = np.linalg.qr(rng.standard_normal((size, self._blocks, self._blocks)))
         return self._spread(Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :])
 

@@ -19,8 +19,8 @@ from orbandit.groups.ties import TIE
 class Cyclic(Group):
     """The rotations of the plane by multiples of 2 pi / m.
 
-    The domain is the wedge 0 <= angle <= 2 pi / m. Both its walls are one in the quotient: a point on (or
-    within 1e-14 of) the upper one folds to the lower one.
+    The domain is the wedge 0 <= angle <= 2 pi / m. Both its walls are one in the quotient: a point
+    on (or within 1e-14 of) the upper one folds to the lower one.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ class Cyclic(Group):
         return _rotations(rng.integers(self._m, size=size), self._m)
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
-        # Rounding may put a point that was just beyond a wall just before it: the second turn then settles it.
+        # Rounding may put a point that was just beyond a wall just before it: the second turn then
+        # settles it.
         return self._turn(self._turn(points, slack), slack)
 
     def _turn(self, points: Array, slack: float) -> Array:
@@ -66,11 +67,13 @@ class Cyclic(Group):
         turns = np.floor((angles + np.minimum(wobble, 1e-3)) / (2 * math.pi / self._m))
         folded = _turned(points, -turns, self._m)
         if self._m > 1:
-            folded[:, 1] = np.maximum(folded[:, 1], 0.0)  # what was just below the upper wall is put on the lower one
+            # what was just below the upper wall is put on the lower one
+            folded[:, 1] = np.maximum(folded[:, 1], 0.0)
         return folded
 
     def _distance(self, a: Array, b: Array) -> Array:
-        # ||g x - y||^2 = (|x| - |y|)^2 + 4 |x| |y| sin(angle / 2)^2, at the least angle that g can leave.
+        # ||g x - y||^2 = (|x| - |y|)^2 + 4 |x| |y| sin(angle / 2)^2, at the least angle that g can
+        # leave.
         r, s = np.hypot(*a.T)[:, None], np.hypot(*b.T)
         angles = np.arctan2(a[:, 1], a[:, 0])[:, None] - np.arctan2(b[:, 1], b[:, 0])
         wedge = 2 * math.pi / self._m
@@ -138,7 +141,8 @@ class Dihedral(ReflectionGroup):
 
     def _fold(self, points: Array, slack: float = 0.0) -> Array:
         angles = np.arctan2(points[:, 1], points[:, 0])
-        turns = np.round(angles / (2 * math.pi / self._m))  # leaves an angle of at most pi / m, up or down
+        # leaves an angle of at most pi / m, up or down
+        turns = np.round(angles / (2 * math.pi / self._m))
         folded = _turned(points, -turns, self._m)
         folded[:, 1] = np.abs(folded[:, 1])
         return folded

@@ -1,12 +1,13 @@
 """Test whether a group maps a space onto itself, from the generators and the space's constraints.
 
-An isometry maps a compact set X onto itself as soon as it maps it into itself. X is cut out by half-spaces
-{ <n, x> <= b } and by balls on some of the coordinates. A half-space holds the image of X if
+An isometry maps a compact set X onto itself as soon as it maps it into itself. X is cut out by
+half-spaces { <n, x> <= b } and by balls on some of the coordinates. A half-space holds the image of
+X if
 
     max over x in X of <n, g . x>  =  support of X at g^T n, moved by the centre,  <=  b.
 
-A ball of two dimensions or more can only be the image of a ball, since it splits into no product and has no
-corners.
+A ball of two dimensions or more can only be the image of a ball, since it splits into no product
+and has no corners.
 """
 
 from collections.abc import Iterator
@@ -46,7 +47,8 @@ def _with_powers(generators: Array) -> Iterator[Array]:
     for g in generators:
         yield g
         for _ in range(60):
-            if not 1e-12 < np.abs(g - eye).max() < 0.5:  # the identity but for rounding, or a proper move
+            # the identity but for rounding, or a proper move
+            if not 1e-12 < np.abs(g - eye).max() < 0.5:
                 break
             g = nearest_orthogonal(g @ g)
             yield g

@@ -1,7 +1,7 @@
 """What all finite reflection groups share: simple roots, the chamber, and a Euclidean quotient.
 
-For such a group the closed chamber { x : <a_i, x> >= 0 for each simple root a_i } meets every orbit in one
-point, and the orbit distance is the plain distance of folds (docs/concepts/groups.md).
+For such a group the closed chamber { x : <a_i, x> >= 0 for each simple root a_i } meets every orbit
+in one point, and the orbit distance is the plain distance of folds (docs/concepts/groups.md).
 """
 
 from abc import abstractmethod
@@ -45,7 +45,8 @@ class ReflectionGroup(Group):
         return np.asarray(cdist(self._fold(a), self._fold(b)))
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:
-        # A Gaussian point is as likely as each of its images, so what folds it is uniform on the group.
+        # A Gaussian point is as likely as each of its images, so what folds it is uniform on the
+        # group.
         return self._reflections_into_chamber(rng.standard_normal((size, self.dim)))
 
     @property
@@ -61,14 +62,16 @@ class ReflectionGroup(Group):
         return np.asarray(self.simple_roots @ self._reflections_into_chamber(point[None])[0])
 
     def _stabilizer(self, point: Array, tolerance: float, limit: int) -> Array:
-        # Conjugate to the group of the walls that hold the folded point (Humphreys 1990, Theorem 1.12).
+        # Conjugate to the group of the walls that hold the folded point (Humphreys 1990, Theorem
+        # 1.12).
         w = self._reflections_into_chamber(point[None])[0]
         on_wall = np.abs(self.simple_roots @ (w @ point)) <= tolerance
         check_limit(_order(self.simple_roots[on_wall], limit), limit, f"the elements that fix {shown(point)}")
         return close_matrices(w.T @ self.generators[on_wall] @ w, limit)
 
     def _aligning(self, points: Array, target: Array) -> Array:
-        # Into the chamber, where a point is at the orbit distance from the target's fold, and then as that unfolds.
+        # Into the chamber, where a point is at the orbit distance from the target's fold, and then
+        # as that unfolds.
         (back,) = self._reflections_into_chamber(target[None])
         return np.asarray(back.T @ self._reflections_into_chamber(points))
 
@@ -95,8 +98,8 @@ class ReflectionGroup(Group):
 def _order(roots: Array, limit: int) -> int:
     """Return the order of the group of reflections in simple roots, or more than `limit`, root by root.
 
-    The point at height 1 above the last wall and on all others is fixed by just the group of the others: its
-    orbit has order / (order of that group) points.
+    The point at height 1 above the last wall and on all others is fixed by just the group of the
+    others: its orbit has order / (order of that group) points.
     """
     order = 1
     for k in range(1, len(roots) + 1):

@@ -1,8 +1,8 @@
 """Simple roots and degrees of the irreducible finite reflection groups (Humphreys 1990, chapters 2 and 3).
 
-The product of the degrees is the order, the sum of (degree - 1) the number of reflections. The roots are
-the usual ones, with the chamber turned so that A, B and D agree with ascending sorts; A_n is drawn in the
-frame of the regular simplex, H_3 in that of the icosahedron.
+The product of the degrees is the order, the sum of (degree - 1) the number of reflections. The
+roots are the usual ones, with the chamber turned so that A, B and D agree with ascending sorts; A_n
+is drawn in the frame of the regular simplex, H_3 in that of the icosahedron.
 """
 
 import math
@@ -85,7 +85,8 @@ def _exceptional_roots(name: str) -> Array:
         t = 1 / GOLDEN
         H4 = np.array([[2, 0, 0, 0], [-GOLDEN, t, -1, 0], [0, 0, 2, 0], [0, -GOLDEN, -1, t]]) / 2
         return H4 if name == "H4" else H4[:3, :3]
-    # E_8 in the coordinates of Bourbaki; E_6 and E_7 are its first roots, in a frame of their own span.
+    # E_8 in the coordinates of Bourbaki; E_6 and E_7 are its first roots, in a frame of their own
+    # span.
     E8 = np.zeros((8, 8))
     E8[0] = np.array([1, -1, -1, -1, -1, -1, -1, 1]) / 2
     E8[1, :2] = 1.0

@@ -48,7 +48,8 @@ class SignFlips(ReflectionGroup):
         return np.abs(points)
 
     def _on_copies(self, copies: int) -> tuple[int, Group]:
-        from orbandit.groups.blocks import SignedBlockPermutation  # which is made of the group below
+        # which is made of the group below
+        from orbandit.groups.blocks import SignedBlockPermutation
 
         return self.dim, Product(*[SignedBlockPermutation(1, copies)] * self.dim)
 

@@ -51,7 +51,8 @@ class SideBySide(NamedTuple):
 class Extension(NamedTuple):
     """An orbit is one of a quotient group on the orbits of a normal subgroup.
 
-    That group is given by one element of each coset, (h, dim, dim), the identity first, and by its generators.
+    That group is given by one element of each coset, (h, dim, dim), the identity first, and by its
+    generators.
     """
 
     normal: "Group"

@@ -1,7 +1,7 @@
 """What folds do on walls, where several images are equally good.
 
-One rule for all groups: numbers that differ by less than TIE times the length of the point are equal, and of the
-images that tie the lexicographically largest is the representative.
+One rule for all groups: numbers that differ by less than TIE times the length of the point are
+equal, and of the images that tie the lexicographically largest is the representative.
 """
 
 from collections.abc import Callable
@@ -45,8 +45,9 @@ def settled(points: Array, once: Callable[[Array], tuple[Array, Flags]]) -> Arra
 def best_image(images: Array, scores: Array, tolerance: Array) -> tuple[Array, Flags]:
     """Return the lexicographically largest of each row's images that tie for the best score; flag near ties.
 
-    Of the (m, n, d) images the first is the point itself; scores (m, n) are <g x, p> with p of unit length;
-    tolerance is a column. Coordinates within it are equal, and of equal images the first is taken.
+    Of the (m, n, d) images the first is the point itself; scores (m, n) are <g x, p> with p of unit
+    length; tolerance is a column. Coordinates within it are equal, and of equal images the first is
+    taken.
     """
     gaps = scores.max(axis=1, keepdims=True) - scores
     candidates = gaps <= tolerance

@@ -80,7 +80,8 @@ def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.rand
     If the moved point is infeasible, even closer to the agent's choice, the choice itself is tried.
     """
     driver.expect_only(running)
-    asked = [driver.ask() for _ in range(unseen + 1)]  # those who look now are taken to try the first ones
+    # those who look now are taken to try the first ones
+    asked = [driver.ask() for _ in range(unseen + 1)]
     for point in asked:
         driver.forget(point)  # what is tried is rounded and moved, and told as it was
     *others, point = asked
@@ -103,4 +104,5 @@ def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:
     while True:
         step = rng.uniform(-1.0, 1.0, size=len(point))
         if step @ step <= len(point) / 3:  # half of the cube or so, in any dimension
-            return np.asarray(1 - np.abs(1 - np.abs(point + reach * step)))  # walls reflect: they would gather points
+            # walls reflect: they would gather points
+            return np.asarray(1 - np.abs(1 - np.abs(point + reach * step)))

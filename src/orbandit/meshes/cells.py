@@ -1,10 +1,11 @@
 """CellTree: a binary tree of boxes over the orbits of a space, grown on demand.
 
-The root is a box about all folds. Cells are cut in half across their longest side, and halves that hold no
-representative are never made: those that miss the space, and those outside one face of the cone of folds (or only
-touching it: what they hold there, another cell holds too). This is the orbital branching of the paper's Section 1.2.
-All cells of one depth are congruent. The point of a cell is its centre, moved to the nearest point of the space: every
-point of the space in the cell is within half a diagonal of it.
+The root is a box about all folds. Cells are cut in half across their longest side, and halves that
+hold no representative are never made: those that miss the space, and those outside one face of the
+cone of folds (or only touching it: what they hold there, another cell holds too). This is the
+orbital branching of the paper's Section 1.2. All cells of one depth are congruent. The point of a
+cell is its centre, moved to the nearest point of the space: every point of the space in the cell is
+within half a diagonal of it.
 
 With a constraint, the point of a cell is its centre if that is feasible; else that of its parent,
 if it lies in the cell; else the nearest to the centre among some random points of the cell,
@@ -280,7 +281,8 @@ def _all_sides(root: tuple[float, ...]) -> tuple[Array, Nodes]:
     sides, table, cut = np.array(root), np.empty((DEEPEST + 2, len(root))), []
     for depth in range(DEEPEST + 2):
         table[depth] = sides
-        cut.append(int(np.argmax(sides > sides.max() * (1 - 1e-9))))  # rounding must not tell equal sides apart
+        # rounding must not tell equal sides apart
+        cut.append(int(np.argmax(sides > sides.max() * (1 - 1e-9))))
         sides = sides.copy()
         sides[cut[-1]] /= 2
     table.flags.writeable = False

@@ -117,9 +117,9 @@ class OrbitGraph:
     def clique_cover(self) -> list[Indices]:
         """Return a partition of the vertices into cliques.
 
-        Vertices within radius / 2 of one orbit are within radius of each other (Proposition 4): each clique begins as
-        what is left of such a ball N(i, radius / 2) when it is reached, the largest balls first, and takes in what
-        else is left and a neighbour of all of it.
+        Vertices within radius / 2 of one orbit are within radius of each other (Proposition 4):
+        each clique begins as what is left of such a ball N(i, radius / 2) when it is reached, the
+        largest balls first, and takes in what else is left and a neighbour of all of it.
         """
         indptr, indices = search(self._mesh, self._group, self._radius, share=0.5).within(self._mesh.points)
         left = np.ones(len(self), dtype=bool)

@@ -3,13 +3,14 @@
 Three lattices, each scaled to a covering radius delta:
 
 - the cubic grid Z^d;
-- A_d*, the thinnest known lattice covering for d <= 5 and far thinner than the grid beyond, in a frame that
-  permutations of the coordinates preserve: v_i = s (z_i + t S) with S = z_1 + ... + z_d,
-  t = -(1 + (d + 1)^(-1/2)) / d, and covering radius s (d (d + 2) / (12 (d + 1)))^(1/2); in space it is the
-  body-centred cubic lattice with its usual axes;
-- in boxes of two and three dimensions the centred lattice, all coordinates even or all odd multiples of a
-  half cell, with cells stretched so that its mirror planes are the box's faces: a nearest lattice point
-  outside has a mirror image inside that is at least as near, so that no point is wasted on the border.
+- A_d*, the thinnest known lattice covering for d <= 5 and far thinner than the grid beyond, in a
+  frame that permutations of the coordinates preserve: v_i = s (z_i + t S) with S = z_1 + ... + z_d,
+  t = -(1 + (d + 1)^(-1/2)) / d, and covering radius s (d (d + 2) / (12 (d + 1)))^(1/2); in space it
+  is the body-centred cubic lattice with its usual axes;
+- in boxes of two and three dimensions the centred lattice, all coordinates even or all odd
+  multiples of a half cell, with cells stretched so that its mirror planes are the box's faces: a
+  nearest lattice point outside has a mirror image inside that is at least as near, so that no point
+  is wasted on the border.
 """
 
 import math
@@ -94,7 +95,8 @@ def lattice_points(
 def box_cells(sides: Array, delta: float) -> Array:
     """Return into how many equal parts to cut each side so that cells have corners within delta of their centres."""
     counts = np.maximum(1, np.ceil(sides * math.sqrt(len(sides)) / (2 * delta) - STEP_ROUNDING))
-    for _ in range(len(sides)):  # rounding up, and thin sides, leave room: use it on the longest sides first
+    # rounding up, and thin sides, leave room: use it on the longest sides first
+    for _ in range(len(sides)):
         before = counts.copy()
         for i in np.argsort(-sides / counts, kind="stable"):
             room = (2 * delta) ** 2 * (1 + 1e-12) - ((np.delete(sides / counts, i)) ** 2).sum()
@@ -108,7 +110,8 @@ def box_cells(sides: Array, delta: float) -> Array:
 def centred_lattices(low: Array, high: Array, delta: float) -> Iterator[Array]:
     """Yield stretched centred lattices that fit a box of two or three dimensions, the fewest points first.
 
-    The first one, and the first with equal numbers of layers on equal sides, which permutations preserve.
+    The first one, and the first with equal numbers of layers on equal sides, which permutations
+    preserve.
     """
     sides = high - low
     d = len(sides)
@@ -131,8 +134,8 @@ def centred_lattices(low: Array, high: Array, delta: float) -> Iterator[Array]:
 def _centred_radius(cell: Array) -> float:
     """Return a bound on the covering radius of the centred lattice with the given cell, exact for good cells.
 
-    The lattice cuts the plane or space into simplices; no point of a simplex is farther than its circumradius
-    from the nearest corner.
+    The lattice cuts the plane or space into simplices; no point of a simplex is farther than its
+    circumradius from the nearest corner.
     """
     if len(cell) == 2:
         short, long = sorted(cell)

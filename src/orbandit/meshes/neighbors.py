@@ -2,9 +2,11 @@
 
 N(x, eps) is the ball { v : d_G(x, v) <= eps } (Definition 4). Three ways to search it:
 
-- reflection groups: d_G is the plain distance of folds, so fold the mesh once and the queries, and search there;
+- reflection groups: d_G is the plain distance of folds, so fold the mesh once and the queries, and
+  search there;
 - small finite groups: search about each image of the query, and unite;
-- other groups: the orbit metric itself, on mesh points whose distance from the centre comes near the query's.
+- other groups: the orbit metric itself, on mesh points whose distance from the centre comes near
+  the query's.
 
 Borders count: distances up to radius (1 + 1e-9) are within it.
 """
@@ -151,7 +153,8 @@ class ByMetric(Search):
         """Measure a few points at a time against the shell of mesh points about their distance from the centre."""
         norms = np.linalg.norm(points - self._group.center, axis=1)
         lists: list[Indices] = [np.empty(0, dtype=np.int32)] * len(points)
-        shell = self._reach + 1e-14 * max(self._norms[-1], norms.max(initial=0.0))  # lengths are rounded
+        # lengths are rounded
+        shell = self._reach + 1e-14 * max(self._norms[-1], norms.max(initial=0.0))
 
         def job(rows: npt.NDArray[np.intp]) -> None:
             first = np.searchsorted(self._norms, norms[rows].min() - shell)

@@ -10,8 +10,8 @@ So v may be projected onto the cone of folds and onto X in turn, each time with 
 rho; if rho^2 becomes negative, its cell misses X. A point is redundant if another one is kept
 within delta - rho of it, which then covers its cell.
 
-With a group, only the part of X that folds lie in needs covering: every x in X is within delta, in the orbit
-metric, of a point that is within delta of fold(x).
+With a group, only the part of X that folds lie in needs covering: every x in X is within delta, in
+the orbit metric, of a point that is within delta of fold(x).
 """
 
 import math
@@ -287,7 +287,8 @@ def _thinned(points: Array, rho: Array, twins: Array, twin_rho: Array, delta: fl
     reach, twin_reach = (np.maximum(delta - radii, 0.0) + 1e-9 * delta for radii in (rho, twin_rho))
     kept = np.zeros(len(points), dtype=bool)
     order = np.argsort(-rho, kind="stable")
-    for some in np.split(order, range(2_000, len(order), 2_000)):  # all lists at once may not fit into memory
+    # all lists at once may not fit into memory
+    for some in np.split(order, range(2_000, len(order), 2_000)):
         near, twins_near = (
             tree.query_ball_point(places[some], radii[some]) for places, radii in ((points, reach), (twins, twin_reach))
         )

@@ -21,8 +21,8 @@ TOUCHING = 1e-9
 class Region:
     """A set { origin + y @ axes : walls @ y >= levels, low <= y <= high } that holds every fold of a space.
 
-    The axes are orthonormal. A flat space has fewer of them than coordinates, and so has a group whose folds
-    vanish in some coordinates.
+    The axes are orthonormal. A flat space has fewer of them than coordinates, and so has a group
+    whose folds vanish in some coordinates.
     """
 
     origin: Array
@@ -33,7 +33,8 @@ class Region:
     high: Array
 
     @staticmethod
-    @lru_cache(maxsize=16)  # a mesh as fine as can be afforded takes many nets of one space, and so do epochs
+    # a mesh as fine as can be afforded takes many nets of one space, and so do epochs
+    @lru_cache(maxsize=16)
     def of(space: Space, group: Group) -> "Region":
         """Return the region of a space that the group preserves."""
         origin, axes = space.frame()
@@ -94,7 +95,8 @@ def cells_meet(space: Space, origin: Array, axes: Array, lows: Array, sides: Arr
     meets = np.ones(len(lows), dtype=bool)
     rows = np.arange(len(lows))
     places = lows + sides / 2
-    for _ in range(30):  # project onto the space and the cell in turn: their nearest points, in the end
+    # project onto the space and the cell in turn: their nearest points, in the end
+    for _ in range(30):
         points = space.project(origin + places @ axes)
         inside = (points - origin) @ axes.T
         nearest = np.clip(inside, lows[rows], lows[rows] + sides[rows])

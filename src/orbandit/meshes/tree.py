@@ -7,12 +7,13 @@ space, is a mesh point:
 
     ||x - nearest(c)|| <= ||x - c|| <= delta     for x in the space and in the cell with centre c.
 
-The appendix searches N(x, eps) by taking, for each z in the orbit of x, the one node that holds z among those with
-diameters of at most 2 eps, and all leaves below it. What it returns is within 2 eps of the orbit, and not
-within eps (if leaves are that fine): the confidence bound of an agent that uses it must be wider by eps. What it
-misses is anything across the border of that node, however near. The exact search descends into every node
-that can hold a point within eps: with m the centre and r the radius of a ball about the node's leaves,
-d_G(x, leaf) >= d_G(x, m) - r. It needs no orbit, so the group may be large or infinite.
+The appendix searches N(x, eps) by taking, for each z in the orbit of x, the one node that holds z
+among those with diameters of at most 2 eps, and all leaves below it. What it returns is within 2
+eps of the orbit, and not within eps (if leaves are that fine): the confidence bound of an agent
+that uses it must be wider by eps. What it misses is anything across the border of that node,
+however near. The exact search descends into every node that can hold a point within eps: with m the
+centre and r the radius of a ball about the node's leaves, d_G(x, leaf) >= d_G(x, m) - r. It needs
+no orbit, so the group may be large or infinite.
 """
 
 import math
@@ -67,7 +68,8 @@ class CoveringTree:
         self._low = -space.support(-self._axes) - self._axes @ self._origin
         self._cuts = _cuts(self._high - self._low, delta)
         leaf = math.prod(_sides(self._high - self._low, self._cuts).tolist())
-        leaves = space.volume / leaf if leaf > 0 else 0.0  # too small to tell: the tree has a limit of its own
+        # too small to tell: the tree has a limit of its own
+        leaves = space.volume / leaf if leaf > 0 else 0.0
         if leaves > self._limit:
             raise MeshTooLargeError(
                 f"a tree of coverings of {shown(space)} with delta={delta:.3g} has at least {leaves:.2g} leaves, more "
@@ -134,10 +136,11 @@ class CoveringTree:
         radius : float
             Positive; for the exact search, distances up to radius (1 + 1e-9) are within it.
         exact : bool
-            False is the search of Appendix F. Its leaves are within radius + extra_width(radius) of the orbit, at
-            most 2 radius unless radius is below delta, so that means along them are biased by so much, and
-            `extra_width(radius)` must be added to a confidence bound. It misses leaves across the border of the one
-            node it takes for each image, however near they are; it finds all leaves whose cells that node holds.
+            False is the search of Appendix F. Its leaves are within radius + extra_width(radius) of
+            the orbit, at most 2 radius unless radius is below delta, so that means along them are
+            biased by so much, and `extra_width(radius)` must be added to a confidence bound. It
+            misses leaves across the border of the one node it takes for each image, however near
+            they are; it finds all leaves whose cells that node holds.
         """
         if not isinstance(group, Group):
             raise InputTypeError(
@@ -164,7 +167,8 @@ class CoveringTree:
 
     def _within(self, group: Group, point: Array, radius: float) -> Indices:
         reach = radius * (1 + BORDER) + 1e-15
-        # Far from the origin coordinates are coarse: leave room for that wherever a node is dropped.
+        # Far from the origin coordinates are coarse: leave room for that wherever a node is
+        # dropped.
         room = reach + 16 * float(np.finfo(np.float64).eps * max(np.abs(self._mesh.points).max(), np.abs(point).max()))
         nodes = np.zeros(1, dtype=np.intp)
         for centers, radii, first in self._levels:

@@ -32,8 +32,8 @@ def looks(names: Sequence[str], ranking: Sequence[str] = ()) -> dict[str, Look]:
     """Return the look of each name: colours in turn, with another mark for each turn.
 
     Colours are given in the order of names, so that an agent has the same on every page of the same
-    agents. If there are more names than colours, the order is the ranking, if there is one: the best,
-    which are shown together, then differ in colour.
+    agents. If there are more names than colours, the order is the ranking, if there is one: the
+    best, which are shown together, then differ in colour.
 
     Examples
     --------

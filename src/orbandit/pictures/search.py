@@ -40,7 +40,8 @@ MAX_DRAWN = 500
 MAX_IMAGES = 500
 """Larger orbits of the recommended point are left out."""
 MAX_NAMED = 12
-"""Of more coordinates than these, parallel coordinates have the numbers below them, not the names."""
+"""Of more coordinates than these, parallel coordinates have the numbers below them, not the
+names."""
 SAME_SCALE = 5.0
 """Coordinates of the plane are drawn to one scale if their widths differ by no more than this."""
 SAME = 1e-9

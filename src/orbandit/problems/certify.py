@@ -6,7 +6,8 @@ the best value found, or the budget is spent; the bound proved by then is return
 the space or the interior of the group's domain are dropped: the closure of the rest holds a
 representative of every orbit.
 
-The proof is up to the rounding of sums: a billionth of the range is added for it, and 1e-13 of all weights.
+The proof is up to the rounding of sums: a billionth of the range is added for it, and 1e-13 of all
+weights.
 """
 
 import math
@@ -208,7 +209,8 @@ class _Proof:
         reached = np.array([self.summits[0].value, self.summits[1].value, slopes.max()])
         bumps = function.bumps
         self.blocks = len(bumps.places)
-        room = ((0, 4 * self.blocks + 64), (0, 0))  # lists shrink by a quarter at least, and one is tried in vain
+        # lists shrink by a quarter at least, and one is tried in vain
+        room = ((0, 4 * self.blocks + 64), (0, 0))
         behind = matern.Bumps(np.pad(bumps.places, (*room, (0, 0))), np.pad(bumps.weights, room))
         region = _region(space, domain, function.scale)
         tops = np.array([self._top(top) for top in self.summits])
@@ -280,7 +282,8 @@ class _Proof:
 def _region(space: Space, domain: Domain | None, scale: float) -> bounding.Region:
     """Return the space and the domain in scaled coordinates; walls of the domain are moved inwards by rounding.
 
-    The boxes of a grid that the walls pass between touch the domain from outside. They are not needed.
+    The boxes of a grid that the walls pass between touch the domain from outside. They are not
+    needed.
     """
     normals, offsets = space.halfspaces()
     walls = len(normals)

@@ -50,24 +50,27 @@ GREY = np.array([0.2125, 0.7154, 0.0721])
 class DictionaryLearning(Problem):
     """The share of patches that a dictionary explains, each patch by the best one of its atoms.
 
-    The arm is K vectors a_1, ..., a_K in the unit ball of R^p, one after the other. Inside the loss they are
-    normalised,
+    The arm is K vectors a_1, ..., a_K in the unit ball of R^p, one after the other. Inside the loss
+    they are normalised,
 
         u_k = a_k / max(||a_k||, 1/2),
 
-    so that only directions matter from half length on. Plain normalisation a / ||a|| would not even be continuous at 0;
-    this is, and Lipschitz. A patch y of length 1 is coded by one atom with the coefficient s = <y, u>, which leaves
+    so that only directions matter from half length on. Plain normalisation a / ||a|| would not even
+    be continuous at 0; this is, and Lipschitz. A patch y of length 1 is coded by one atom with the
+    coefficient s = <y, u>, which leaves
     ||y - s u||^2 = 1 - s^2 (2 - ||u||^2) of it. The mean reward is the explained share,
 
         f(a) = average over patches of max_k <y, u_k>^2 (2 - ||u_k||^2),
 
-    in [0, 1]. Neither the order of the atoms nor their signs matter: SignedBlockPermutation(K, p), of order 2^K K!.
+    in [0, 1]. Neither the order of the atoms nor their signs matter: SignedBlockPermutation(K, p),
+    of order 2^K K!.
 
     Parameters
     ----------
     patches : (n, p) array, optional
         One to a row. Rows are scaled to length 1; nothing is subtracted from them. By default
-        `image_patches()`: 500 of 2 x 2 pixels with their means removed, in the p = 3 coordinates that are left.
+        `image_patches()`: 500 of 2 x 2 pixels with their means removed, in the p = 3 coordinates
+        that are left.
     atoms : int
         K, at least 1.
     batch : int
@@ -78,25 +81,29 @@ class DictionaryLearning(Problem):
 
     Notes
     -----
-    *Lipschitz constant.* With the cosine c of y and u and t = ||u||^2, what one atom explains of one
-    patch has the slope 2 |c| sqrt(1 - c^2) / ||a|| <= 2 where ||a|| >= 1/2, and the square of its slope is
+    *Lipschitz constant.* With the cosine c of y and u and t = ||u||^2, what one atom explains of
+    one patch has the slope 2 |c| sqrt(1 - c^2) / ||a|| <= 2 where ||a|| >= 1/2, and the square of
+    its slope is
 
         16 t c^2 ((2 - t)^2 - t c^2 (4 - 3 t)) <= 64 * 4 / 27
 
-    where ||a|| < 1/2, with equality for c = 1, t = 1/3: it is at most 16 / (3 sqrt 3) = 3.08. Patches that share an
-    atom pull in different directions. For any assignment of patches to atoms let M_k = sum of y y^T / n over the
-    patches of atom k. The slope in a_k is at most 3.08 lambda_k, lambda_k the largest eigenvalue of M_k, in the same
-    way, since ||M_k u||^2 <= lambda_k <u, M_k u>. Now lambda_k <= e_1 and sum_k lambda_k <= e_1 + ... + e_K, for the
-    eigenvalues e_1 >= e_2 >= ... of the sum M of all M_k, because K atoms explain no more than the space they span. f
-    is the largest over all assignments, so
+    where ||a|| < 1/2, with equality for c = 1, t = 1/3: it is at most 16 / (3 sqrt 3) = 3.08.
+    Patches that share an atom pull in different directions. For any assignment of patches to atoms
+    let M_k = sum of y y^T / n over the patches of atom k. The slope in a_k is at most 3.08
+    lambda_k, lambda_k the largest eigenvalue of M_k, in the same way, since ||M_k u||^2 <= lambda_k
+    <u, M_k u>. Now lambda_k <= e_1 and sum_k lambda_k <= e_1 + ... + e_K, for the eigenvalues e_1
+    >= e_2 >= ... of the sum M of all M_k, because K atoms explain no more than the space they span.
+    f is the largest over all assignments, so
 
         lipschitz = 16 / (3 sqrt 3) sqrt(e_1 (e_1 + ... + e_K))
 
-    is a bound that holds. For K = 1 it is attained, at length 1 / (2 sqrt 3) along the leading eigenvector.
+    is a bound that holds. For K = 1 it is attained, at length 1 / (2 sqrt 3) along the leading
+    eigenvector.
 
-    *Optimum.* Found, not proved, but for K = 1, where it is the first principal component: patches are given to their
-    best atoms and atoms moved to the leading eigenvectors of their M_k, until nothing changes (K lines, like K
-    means), from 200 random dictionaries, and from 200 around the best.
+    *Optimum.* Found, not proved, but for K = 1, where it is the first principal component: patches
+    are given to their best atoms and atoms moved to the leading eigenvectors of their M_k, until
+    nothing changes (K lines, like K means), from 200 random dictionaries, and from 200 around the
+    best.
 
     Examples
     --------
@@ -112,9 +119,10 @@ class DictionaryLearning(Problem):
 
     References
     ----------
-    B. A. Olshausen, D. J. Field, Emergence of simple-cell receptive field properties by
-    learning a sparse code for natural images, 1996. J. Mairal, F. Bach, J. Ponce, G. Sapiro, Online learning for
-    matrix factorization and sparse coding, 2010 (dictionaries in unit balls, learnt from one patch at a time).
+    B. A. Olshausen, D. J. Field, Emergence of simple-cell receptive field properties by learning a
+    sparse code for natural images, 1996. J. Mairal, F. Bach, J. Ponce, G. Sapiro, Online learning
+    for matrix factorization and sparse coding, 2010 (dictionaries in unit balls, learnt from one
+    patch at a time).
     """
 
     _is_unit = True
@@ -245,7 +253,8 @@ def image_patches(name: str = "moon", size: tuple[int, int] = (2, 2), count: int
     Parameters
     ----------
     name : str
-        "astronaut", "brick", "camera", "chelsea", "coffee", "coins", "grass", "gravel", "moon" or "rocket".
+        "astronaut", "brick", "camera", "chelsea", "coffee", "coins", "grass", "gravel", "moon" or
+        "rocket".
     size : (int, int)
         Height and width of a patch.
     count : int

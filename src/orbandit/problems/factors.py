@@ -1,11 +1,12 @@
 """Factors: pairs of factor matrices as arms, with the symmetry of their product.
 
-An arm is x = M.ravel() with M of shape (K, I + J): factor k is one block, its weights for I users and then for J items.
-The prediction is P = H W^T with H = M[:, :I]^T and W = M[:, I:]^T,
+An arm is x = M.ravel() with M of shape (K, I + J): factor k is one block, its weights for I users
+and then for J items. The prediction is P = H W^T with H = M[:, :I]^T and W = M[:, I:]^T,
 
     P_ij = sum over k of M[k, i] M[k, I + j],
 
-and Q M predicts the same for every Q in O(K). No box is preserved by O(K), so each arm set has a group of its own:
+and Q M predicts the same for every Q in O(K). No box is preserved by O(K), so each arm set has a
+group of its own:
 
     "ball"         ||M|| <= r = sqrt(2 sqrt(I J))    all of O(K)
     "subgroup"     the same ball                     a finite subgroup of O(K), of about n^(1 / (2 d + 2)) elements
@@ -30,7 +31,8 @@ Arms = Literal["ball", "subgroup", "signed", "nonnegative"]
 KINDS = ("ball", "subgroup", "signed", "nonnegative")
 
 LISTED = 12
-"""Corners of a box are listed for the largest error if there are at most 2^LISTED of the fewer of users and items."""
+"""Corners of a box are listed for the largest error if there are at most 2^LISTED of the fewer of
+users and items."""
 
 SWEEPS = 5000
 """Most rounds of alternating least squares."""
@@ -108,9 +110,10 @@ class Factors:
     def largest_error(self, R: Array) -> float:
         """Return the largest ||P - R|| there is, or a bound of it if there are many users and many items.
 
-        Predictions lie in the convex hull of those with K equal factors, or one long one in the ball, where a convex
-        function is largest: in the ball at P = -(r^2 / 2) u v^T, for the first singular vectors of R, and in a box at
-        K a b^T, a and b corners; for each a, each entry of b is chosen by itself.
+        Predictions lie in the convex hull of those with K equal factors, or one long one in the
+        ball, where a convex function is largest: in the ball at P = -(r^2 / 2) u v^T, for the first
+        singular vectors of R, and in a box at K a b^T, a and b corners; for each a, each entry of b
+        is chosen by itself.
         """
         if isinstance(self.space, Ball):
             t, widths = self.longest**2 / 2, np.linalg.svd(R, compute_uv=False)
@@ -126,8 +129,9 @@ class Factors:
     def descend(self, R: Array, starts: Array) -> Array:
         """Return the best factors in a box, by ||P - R||^2, that alternating least squares reach from starts (m, d).
 
-        With all else fixed, the best weight of a factor for a user is the minimum of a parabola, clipped to the box:
-        h_i + <E_i, w> / ||w||^2, with w the weights of the factor for the items and E = R - P. For items likewise.
+        With all else fixed, the best weight of a factor for a user is the minimum of a parabola,
+        clipped to the box: h_i + <E_i, w> / ||w||^2, with w the weights of the factor for the items
+        and E = R - P. For items likewise.
         """
         (low, *_), (high, *_) = self.space.bounds
         M = self.space.project(starts).reshape(len(starts), self.factors, -1)
@@ -155,8 +159,8 @@ class Factors:
 def subgroup(factors: int, size: int, target: float) -> Group:
     """Return a subgroup of O(factors) on blocks of `size` coordinates, its order the integer nearest to the target.
 
-    It acts in the plane of the first two factors: if the order is even as the symmetries of a polygon with half as many
-    corners, if it is odd as rotations only. O(1) has two elements.
+    It acts in the plane of the first two factors: if the order is even as the symmetries of a
+    polygon with half as many corners, if it is odd as rotations only. O(1) has two elements.
     """
     order = max(1, math.floor(target + 0.5))
     order = min(order, 2) if factors == 1 else order

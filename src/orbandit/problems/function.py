@@ -76,7 +76,8 @@ class Function(Problem):
                 field="optimizer",
                 value=optimizer,
             )
-        self.mean(np.array([self._optimizer, self._optimizer]))  # refuses a function of single points
+        # refuses a function of single points
+        self.mean(np.array([self._optimizer, self._optimizer]))
         self._region = FeasibleSet(space, feasible)
         if not self._region.holds(self._optimizer[None])[0]:
             raise InputError(

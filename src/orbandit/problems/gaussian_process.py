@@ -86,8 +86,8 @@ class GaussianProcess(Problem):
 
     Examples
     --------
-    Symmetric(2), CyclicShift(3), Symmetric(6) and, on the disk, Dihedral(5) are the settings of Brown et al., who have
-    more centres: 128, and 512 in six dimensions.
+    Symmetric(2), CyclicShift(3), Symmetric(6) and, on the disk, Dihedral(5) are the settings of
+    Brown et al., who have more centres: 128, and 512 in six dimensions.
 
     >>> import orbandit as ob
     >>> problem = ob.problems.GaussianProcess(ob.groups.Symmetric(2))
@@ -101,7 +101,8 @@ class GaussianProcess(Problem):
 
     References
     ----------
-    T. Brown, A. Cioba and I. Bogunovic, Sample-efficient Bayesian optimisation using known invariances, 2024.
+    T. Brown, A. Cioba and I. Bogunovic, Sample-efficient Bayesian optimisation using known
+    invariances, 2024.
     """
 
     def __init__(
@@ -235,7 +236,8 @@ class GaussianProcess(Problem):
         starts = np.concatenate([self._centers, self.space.sample(64, rng)])
         for _ in range(MAX_DRAWS):
             normal = rng.standard_normal(len(kernel))
-            parts = self._parts(np.asarray(np.linalg.solve(factor.T, normal)))  # K^-1 v for v = L normal
+            # K^-1 v for v = L normal
+            parts = self._parts(np.asarray(np.linalg.solve(factor.T, normal)))
             places, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
             function = BumpSum(places, weights, self._length_scale)
             if self._tells(ascend(function, self.space, starts)[0]):

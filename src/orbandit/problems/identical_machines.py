@@ -28,9 +28,11 @@ MIXING = 2.0
 WINDOW = 2_000
 """Jobs whose slowdown is averaged in a reward."""
 HOPELESS = 1_000.0
-"""A window with at least this mean slowdown need not be served to its end: its reward is 0, not 0.001 or less."""
+"""A window with at least this mean slowdown need not be served to its end: its reward is 0, not
+0.001 or less."""
 CROWDED = 100_000
-"""At most so many jobs are present on a machine at first. More are only where its load is within some 1e-5 of 1."""
+"""At most so many jobs are present on a machine at first. More are only where its load is within
+some 1e-5 of 1."""
 EDGE = 400
 """Steps along an edge of the cube in search of the steepest slope."""
 FIRST_TAIL, LONGEST_TAIL = 256, 65_536
@@ -39,15 +41,16 @@ FIRST_TAIL, LONGEST_TAIL = 256, 65_536
 VARIATION = 10.0
 """Squared coefficient of variation of hyperexponential sizes."""
 SHORT = (1 + math.sqrt((VARIATION - 1) / (VARIATION + 1))) / 2
-"""The part of hyperexponential sizes that are short; short and long ones add up to the same work ("balanced means")."""
+"""The part of hyperexponential sizes that are short; short and long ones add up to the same work
+("balanced means")."""
 
 
 @final
 class IdenticalMachines(SearchedProblem):
     """Two classes of jobs on m identical machines; the arm is the batch affinity of each machine.
 
-    Small jobs (class 1, mean size ES_1 = 1) come at rate 0.24 m, batch jobs (class 2, ES_2 = 4) at rate 0.045 m.
-    Machine i, with batch affinity x_i in [0, 1], takes its share of either,
+    Small jobs (class 1, mean size ES_1 = 1) come at rate 0.24 m, batch jobs (class 2, ES_2 = 4) at
+    rate 0.045 m. Machine i, with batch affinity x_i in [0, 1], takes its share of either,
 
         l_1i = 0.24 m  (1 - x_i + 0.05) / sum_j (1 - x_j + 0.05)
         l_2i = 0.045 m (x_i + 0.05) / sum_j (x_j + 0.05),
@@ -57,10 +60,10 @@ class IdenticalMachines(SearchedProblem):
         S_ki = ES_k (1 + 2 l_1i l_2i / (l_1i + l_2i)^2).
 
     It serves all jobs present at once, each at the same rate (processor sharing). So with a load
-    rho_i = sum_k l_ki S_ki below 1 a job of class k spends the time S_ki / (1 - rho_i) there on average. The mean
-    reward is 1 / the mean of (time in system / ES_k) over all jobs, the slowdown, and 0 if any rho_i >= 1. It is
-    invariant under all permutations of the machines, and continuous: as rho_i -> 1 it goes to 0 linearly in
-    1 - rho_i, with a kink there.
+    rho_i = sum_k l_ki S_ki below 1 a job of class k spends the time S_ki / (1 - rho_i) there on
+    average. The mean reward is 1 / the mean of (time in system / ES_k) over all jobs, the slowdown,
+    and 0 if any rho_i >= 1. It is invariant under all permutations of the machines, and continuous:
+    as rho_i -> 1 it goes to 0 linearly in 1 - rho_i, with a kink there.
 
     The best arms set some machines apart for batch jobs: equal affinities reach 0.370, four
     machines 0.489, three 0.519. Optimum and Lipschitz constant are found by search, not proved. The
@@ -75,21 +78,23 @@ class IdenticalMachines(SearchedProblem):
     machines : int
         m, at least 2.
     sizes : "exponential" or "hyperexponential"
-        The distribution of job sizes around their means; the latter with a squared coefficient of variation of 10. It
-        matters to the noise only: the mean of processor sharing is insensitive to it.
+        The distribution of job sizes around their means; the latter with a squared coefficient of
+        variation of 10. It matters to the noise only: the mean of processor sharing is insensitive
+        to it.
     noise : Noise, optional
         The distribution of rewards around their mean. By default they come from a simulation of the
         queues.
 
     Notes
     -----
-    A reward of the simulation is 1 / the mean slowdown of a window of 2,000 jobs. The first of them finds
-    the stationary state: on machine i a geometric number of jobs, P(n) = (1 - rho_i) rho_i^n, each of class k with
-    probability l_ki S_ki / rho_i and with a remaining size from the equilibrium distribution of its class. Jobs keep
-    coming after the last of the window until all of the window have left, so that every one of the 2,000 has the
-    stationary mean slowdown, and their average is unbiased. Its inverse is not: by Jensen's inequality its mean is
-    higher, by about the variance of the average divided by the cube of its mean. In 10,000 windows of four machines,
-    to +- 0.001:
+    A reward of the simulation is 1 / the mean slowdown of a window of 2,000 jobs. The first of them
+    finds the stationary state: on machine i a geometric number of jobs, P(n) = (1 - rho_i) rho_i^n,
+    each of class k with probability l_ki S_ki / rho_i and with a remaining size from the
+    equilibrium distribution of its class. Jobs keep coming after the last of the window until all
+    of the window have left, so that every one of the 2,000 has the stationary mean slowdown, and
+    their average is unbiased. Its inverse is not: by Jensen's inequality its mean is higher, by
+    about the variance of the average divided by the cube of its mean. In 10,000 windows of four
+    machines, to +- 0.001:
 
     =======================  ======  ================  ================
     arm                      mean    exponential       hyperexponential
@@ -101,13 +106,14 @@ class IdenticalMachines(SearchedProblem):
     (0, 1, 1, 1)             0.171   +0.012 (0.043)    +0.037 (0.079)
     =======================  ======  ================  ================
 
-    with the bias of rewards, and their standard deviation in brackets. The bias is largest near overload. It is
-    small against the 0.12 between equal affinities and the best, but for hyperexponential sizes as large as what parts
-    the best two arms of the table. With a `noise` there is none.
+    with the bias of rewards, and their standard deviation in brackets. The bias is largest near
+    overload. It is small against the 0.12 between equal affinities and the best, but for
+    hyperexponential sizes as large as what parts the best two arms of the table. With a `noise`
+    there is none.
 
-    Jobs can be small by luck and have a slowdown below 1, so a reward above 1 cannot be ruled out, though none came
-    near: it would be clipped to 1. A window is given up, with reward 0, once its mean slowdown is sure to be 1,000 or
-    more, which takes a load within some 0.001 of 1.
+    Jobs can be small by luck and have a slowdown below 1, so a reward above 1 cannot be ruled out,
+    though none came near: it would be clipped to 1. A window is given up, with reward 0, once its
+    mean slowdown is sure to be 1,000 or more, which takes a load within some 0.001 of 1.
 
     Examples
     --------
@@ -123,8 +129,9 @@ class IdenticalMachines(SearchedProblem):
 
     References
     ----------
-    L. Kleinrock, Queueing Systems, volume 2, 1976, chapter 4. F. P. Kelly, Reversibility and Stochastic Networks,
-    1979, chapter 3 (the stationary state, insensitive to the distribution of sizes).
+    L. Kleinrock, Queueing Systems, volume 2, 1976, chapter 4. F. P. Kelly, Reversibility and
+    Stochastic Networks, 1979, chapter 3 (the stationary state, insensitive to the distribution of
+    sizes).
     """
 
     _is_unit = True
@@ -186,7 +193,8 @@ class IdenticalMachines(SearchedProblem):
     def _brinks(self, edge: Array) -> Array:
         """Return points where a machine is just not overloaded: one between two on the edge of which one is.
 
-        The mean is steepest there, and a search that steps over the kink sees half of the slope at most.
+        The mean is steepest there, and a search that steps over the kink sees half of the slope at
+        most.
         """
         stable = self._mean(edge) > 0
         flips = np.flatnonzero(stable[1:] != stable[:-1])
@@ -196,7 +204,8 @@ class IdenticalMachines(SearchedProblem):
             middle = (sound + over) / 2
             is_sound = (self._mean(middle) > 0)[:, None]
             sound, over = np.where(is_sound, middle, sound), np.where(is_sound, over, middle)
-        away = np.sign(sound - over) * 5e-6 * self.space.diameter  # beyond the differences that measure slopes
+        # beyond the differences that measure slopes
+        away = np.sign(sound - over) * 5e-6 * self.space.diameter
         return sound + away
 
     def _draw(self, points: Array, rng: np.random.Generator) -> Array:
@@ -214,7 +223,9 @@ class IdenticalMachines(SearchedProblem):
         """
         old_places, old_sizes = self._present(rates, means, rng)
         gaps, classes, places, sizes = self._arrivals(WINDOW, rates, means, rng)
-        gaps[0] = 0.0  # so that arrivals see the stationary state; in a time before the first, machines would empty
+        # so that arrivals see the stationary state; in a time before the first, machines would
+        # empty
+        gaps[0] = 0.0
         times, queues = gaps.cumsum(), _Queues(self._machines, WINDOW)
         queues.serve(np.zeros(len(old_places)), old_places, old_sizes)
         queues.serve(times, places, sizes, np.arange(WINDOW))
@@ -251,8 +262,8 @@ class IdenticalMachines(SearchedProblem):
     def _unit_sizes(self, count: int, rng: np.random.Generator, *, remaining: bool = False) -> Array:
         """Draw sizes of mean 1, or what remains of such jobs in the stationary state.
 
-        An exponential size keeps its distribution. Of a mixture, jobs present are of a branch in proportion to the work
-        it brings, a half each here.
+        An exponential size keeps its distribution. Of a mixture, jobs present are of a branch in
+        proportion to the work it brings, a half each here.
         """
         sizes = rng.standard_exponential(count)
         if self._sizes == "hyperexponential":

@@ -6,8 +6,9 @@ folded optimum:
 
     mean(x) = 1 - F(z) / F_max,     z = scale (fold(x) - fold(peak)).
 
-The quotient of a reflection group is its chamber with the Euclidean metric, ||fold(x) - fold(y)|| = d_G(x, y). So the
-mean is invariant, has the slope of F times scale / F_max, and its optimum is the orbit of the peak, wherever that is.
+The quotient of a reflection group is its chamber with the Euclidean metric, ||fold(x) - fold(y)|| =
+d_G(x, y). So the mean is invariant, has the slope of F times scale / F_max, and its optimum is the
+orbit of the peak, wherever that is.
 """
 
 from abc import abstractmethod
@@ -99,8 +100,9 @@ class Ackley(Landscape):
 
         F(z) = 20 (1 - exp(-0.2 ||z|| / sqrt d)) + e - exp(mean of cos 2 pi z_i)
 
-    Its slope is at most (4 + 2 pi max over c of e^c sqrt(1 - c^2)) / sqrt d = 13.17 / sqrt d: the first term has
-    4 / sqrt d, and if the cosines have mean c, the squares of the sines have mean 1 - c^2 at most.
+    Its slope is at most (4 + 2 pi max over c of e^c sqrt(1 - c^2)) / sqrt d = 13.17 / sqrt d: the
+    first term has 4 / sqrt d, and if the cosines have mean c, the squares of the sines have mean 1
+    - c^2 at most.
 
     Parameters
     ----------

@@ -2,13 +2,14 @@
 
     f_i(x) = 1/3 + L max(0, delta/2 - d_G(i, x)),     i in W, rewards 0 and 1, L = 1 in the paper.
 
-W is a maximal delta-packing in the orbit metric d_G: no two of its orbits come within delta of each other, so that the
-instances differ from the flat 1/3 on disjoint sets C_i = {x : d_G(i, x) < delta/2}. That makes them a
-(|W|, L delta/2)-ensemble, as the lower bound needs (`ob.theory.lower_bound`).
+W is a maximal delta-packing in the orbit metric d_G: no two of its orbits come within delta of each
+other, so that the instances differ from the flat 1/3 on disjoint sets C_i = {x : d_G(i, x) <
+delta/2}. That makes them a (|W|, L delta/2)-ensemble, as the lower bound needs
+(`ob.theory.lower_bound`).
 
-Deviations from the paper: it uses a strict packing of the Dirichlet domain, kept delta away from the walls, which need
-not exist for a large group and a moderate delta (`strict`); and it prints the distance to i where the nearest image of
-i is meant.
+Deviations from the paper: it uses a strict packing of the Dirichlet domain, kept delta away from
+the walls, which need not exist for a large group and a moderate delta (`strict`); and it prints the
+distance to i where the nearest image of i is meant.
 """
 
 from collections.abc import Sequence
@@ -151,6 +152,7 @@ class LowerBoundFamily:
     def strict(self) -> Array:
         """The paper's own packing, (k, dim): of the fundamental domain, and farther than delta from its boundary.
 
-        It needs a group with a polyhedral domain, and has no points at all if the domain holds no ball that large.
+        It needs a group with a polyhedral domain, and has no points at all if the domain holds no
+        ball that large.
         """
         return frozen(pack_strictly(self._space, self._group, self._delta, as_generator(self._seed)))

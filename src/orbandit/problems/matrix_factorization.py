@@ -1,20 +1,21 @@
 """MatrixFactorization and RatingFactorization: find the factors of a matrix of ratings.
 
-The arm is a pair of factor matrices H, W, as `problems/factors.py` writes them, and what it predicts is P = H W^T. In
-`MatrixFactorization` some H, W are hidden, and the reward of an arm has the mean
+The arm is a pair of factor matrices H, W, as `problems/factors.py` writes them, and what it
+predicts is P = H W^T. In `MatrixFactorization` some H, W are hidden, and the reward of an arm has
+the mean
 
     1 - ||P - R|| / c,     R the product of the hidden factors, c the largest ||P - R|| of all arms (Frobenius norms).
 
 That is Appendix E of the paper with two corrections: its f is a loss, and its arm set [0, 1] is not
 invariant under O(K).
 
-In `RatingFactorization` R is a table of real ratings, and a reward comes from a single one of them: a cell (a, b) of
-the table is drawn, then a rating r from that cell, and the reward is
+In `RatingFactorization` R is a table of real ratings, and a reward comes from a single one of them:
+a cell (a, b) of the table is drawn, then a rating r from that cell, and the reward is
 
     1 - (r - P_ab)^2 / c,     c the largest such square there can be,
 
-so that its mean is 1 minus the mean over cells of ((R_ab - P_ab)^2 + v_ab) / c, for the mean R_ab and the variance v_ab
-of the ratings in a cell.
+so that its mean is 1 minus the mean over cells of ((R_ab - P_ab)^2 + v_ab) / c, for the mean R_ab
+and the variance v_ab of the ratings in a cell.
 """
 
 from functools import cached_property
@@ -42,21 +43,23 @@ FOUND = 1e-6
 class MatrixFactorization(Problem):
     """Hidden factors H, W of a matrix R = H W^T, and the mean reward 1 - ||P - R|| / c of an arm that predicts P.
 
-    The arm is x = M.ravel(), M of shape (K, I + J): row k has the weights of factor k for the I users and then for the
-    J items, so that P_ij = sum over k of M[k, i] M[k, I + j]. The largest mean is 1, at the hidden factors, and the
-    least is 0. `lipschitz` is (the largest ||M||) / c: as dP = dH W^T + H dW^T, no ||dP|| exceeds ||M|| ||dM||. All are
-    closed forms; c is only a bound in a box with more than 12 users and more than 12 items.
+    The arm is x = M.ravel(), M of shape (K, I + J): row k has the weights of factor k for the I
+    users and then for the J items, so that P_ij = sum over k of M[k, i] M[k, I + j]. The largest
+    mean is 1, at the hidden factors, and the least is 0. `lipschitz` is (the largest ||M||) / c: as
+    dP = dH W^T + H dW^T, no ||dP|| exceeds ||M|| ||dM||. All are closed forms; c is only a bound in
+    a box with more than 12 users and more than 12 items.
 
     Parameters
     ----------
     users, items, factors : int
         I, J and K; the dimension is d = K (I + J).
     arms : "ball", "signed", "nonnegative" or "subgroup"
-        The arm set, and with it the group. A ball of radius sqrt(2 sqrt(I J)), under all of O(K). Entries in [-1, 1],
-        under permutations of the factors and changes of their signs. Entries in [0, 1], under permutations only. Or the
-        paper's choice: the ball, under a finite subgroup of O(K) whose order is the integer q nearest to
-        n^(1 / (2 d + 2)), for n rounds. It acts in the plane of the first two factors: by the symmetries of a polygon
-        with q / 2 corners if q is even, by q rotations if it is odd. One factor has two elements at most.
+        The arm set, and with it the group. A ball of radius sqrt(2 sqrt(I J)), under all of O(K).
+        Entries in [-1, 1], under permutations of the factors and changes of their signs. Entries in
+        [0, 1], under permutations only. Or the paper's choice: the ball, under a finite subgroup of
+        O(K) whose order is the integer q nearest to n^(1 / (2 d + 2)), for n rounds. It acts in the
+        plane of the first two factors: by the symmetries of a polygon with q / 2 corners if q is
+        even, by q rotations if it is odd. One factor has two elements at most.
     horizon : int, optional
         Number of rounds n, for arms="subgroup" only.
     seed : int
@@ -66,8 +69,8 @@ class MatrixFactorization(Problem):
 
     Examples
     --------
-    The ball is searched up to all of O(2). The finite subgroup has 2 elements for a million rounds, and 3 from fifteen
-    million on:
+    The ball is searched up to all of O(2). The finite subgroup has 2 elements for a million rounds,
+    and 3 from fifteen million on:
 
     >>> import orbandit as ob
     >>> problem = ob.problems.MatrixFactorization(users=2, items=2, factors=2)
@@ -133,20 +136,22 @@ class MatrixFactorization(Problem):
 class RatingFactorization(Problem):
     """Factors of a table of real ratings, learnt from one rating a round.
 
-    Users are sorted by their mean rating and cut into groups with nearly equal numbers of ratings, items likewise. R_ab
-    is the mean rating of items of group b by users of group a, scaled to [0, 1] by the least and the largest rating. A
-    round draws a cell, then one of its ratings r, and rewards 1 - (r - P_ab)^2 / c.
+    Users are sorted by their mean rating and cut into groups with nearly equal numbers of ratings,
+    items likewise. R_ab is the mean rating of items of group b by users of group a, scaled to [0,
+    1] by the least and the largest rating. A round draws a cell, then one of its ratings r, and
+    rewards 1 - (r - P_ab)^2 / c.
 
     With D the largest ||P - R|| of all arms, the mean has slopes up to
 
         lipschitz = 2 D (the largest ||M||) / (I J c).
 
-    The best factors in a ball are a closed form. With s_1, s_2, ... the singular values of R, no product of rank K
-    comes nearer than the truncated singular value decomposition (Eckart and Young). Its ||M||^2 is at least twice the
-    sum of s_1, ..., s_K, and where that leaves the ball, they are projected onto numbers of an allowed sum. In a box,
-    the same decomposition is best if it fits, each factor being scaled between its users and items. If it does not fit,
-    alternating least squares search from 64 random points (`searched`), and how much better the true optimum can be is
-    bounded by the decomposition (`gap`; often 0).
+    The best factors in a ball are a closed form. With s_1, s_2, ... the singular values of R, no
+    product of rank K comes nearer than the truncated singular value decomposition (Eckart and
+    Young). Its ||M||^2 is at least twice the sum of s_1, ..., s_K, and where that leaves the ball,
+    they are projected onto numbers of an allowed sum. In a box, the same decomposition is best if
+    it fits, each factor being scaled between its users and items. If it does not fit, alternating
+    least squares search from 64 random points (`searched`), and how much better the true optimum
+    can be is bounded by the decomposition (`gap`; often 0).
 
     Parameters
     ----------
@@ -182,8 +187,9 @@ class RatingFactorization(Problem):
 
     References
     ----------
-    C. Eckart, G. Young, The approximation of one matrix by another of lower rank, 1936.
-    A. Cichocki, A.-H. Phan, Fast local algorithms for large scale nonnegative matrix and tensor factorizations, 2009.
+    C. Eckart, G. Young, The approximation of one matrix by another of lower rank, 1936. A.
+    Cichocki, A.-H. Phan, Fast local algorithms for large scale nonnegative matrix and tensor
+    factorizations, 2009.
     """
 
     _is_unit = True
@@ -291,7 +297,8 @@ class RatingFactorization(Problem):
             balance = np.ones(few)
         else:  # the largest entry of a factor is the same for its users and its items
             balance = np.sqrt(np.abs(W).max(axis=1) / np.abs(H).max(axis=1))
-        # Of a factor and its negative, both of which predict the same, take the one with more on the positive side.
+        # Of a factor and its negative, both of which predict the same, take the one with more on
+        # the positive side.
         balance *= np.where(H.sum(axis=1) + W.sum(axis=1) < 0, -1.0, 1.0)
         M = np.zeros((rank, self._factors.users + self._factors.items))
         M[:few] = np.sqrt(widths)[:, None] * np.hstack([H * balance[:, None], W / balance[:, None]])

@@ -109,7 +109,8 @@ class Bernoulli(ScaledNoise):
         """Return p log(p / q) + (1 - p) log((1 - p) / (1 - q)) for means p and others q."""
         from scipy.special import xlog1py
 
-        step, rest = others - means, 1 - means  # by steps, of which nothing is lost where they are small
+        # by steps, of which nothing is lost where they are small
+        step, rest = others - means, 1 - means
         with np.errstate(divide="ignore", invalid="ignore"):  # infinite for others 0 and 1
             answer = -xlog1py(means, step / np.maximum(means, 1e-300)) - xlog1py(rest, -step / np.maximum(rest, 1e-300))
         return np.where(step == 0, 0.0, answer)
@@ -123,8 +124,8 @@ BERNOULLI = Bernoulli()
 class ClippedGaussian(ScaledNoise):
     """A Gaussian reward, clipped to the range.
 
-    Clipping pulls the mean inwards, so the Gaussian is centred where the clipped reward has the mean
-    asked for: at mu with
+    Clipping pulls the mean inwards, so the Gaussian is centred where the clipped reward has the
+    mean asked for: at mu with
 
         mean = s (H(mu / s) - H((mu - 1) / s)),     H(u) = u Phi(u) + phi(u),
 
@@ -182,9 +183,11 @@ class ClippedGaussian(ScaledNoise):
     def divergence(self, means: Array, others: Array) -> Array:
         """Return the divergence of the clipped rewards, which have mass at both ends.
 
-        With centres a and b of the two Gaussians, u = -a / s, v = (1 - a) / s and D = (b - a) / s it is
+        With centres a and b of the two Gaussians, u = -a / s, v = (1 - a) / s and D = (b - a) / s
+        it is
 
-            P(0) log(P(0) / P'(0)) + P(1) log(P(1) / P'(1)) + (1 - P(0) - P(1)) D^2 / 2 - D (phi(u) - phi(v)).
+            P(0) log(P(0) / P'(0)) + P(1) log(P(1) / P'(1)) + (1 - P(0) - P(1)) D^2 / 2 - D (phi(u)
+            - phi(v)).
 
         Far from both ends that is (mean - other)^2 / 2 s^2, and nearer to them it is larger.
         """
@@ -194,10 +197,12 @@ class ClippedGaussian(ScaledNoise):
         p, q = (np.clip((values - self._low) / width, 0.0, 1.0) for values in (means, others))
         a, b = (self._center(np.where((r > 0) & (r < 1), r, 0.5)) for r in (p, q))
         u, v, step = -a / s, (1 - a) / s, (b - a) / s
-        inside = np.where(u > 0, ndtr(-u) - ndtr(-v), ndtr(v) - ndtr(u))  # the difference of the smaller two
+        # the difference of the smaller two
+        inside = np.where(u > 0, ndtr(-u) - ndtr(-v), ndtr(v) - ndtr(u))
         at_ends = ndtr(u) * (log_ndtr(u) - log_ndtr(-b / s)) + ndtr(-v) * (log_ndtr(-v) - log_ndtr((b - 1) / s))
         answer = at_ends + inside * step**2 / 2 - step * (_density(u) - _density(v))
-        # Rounding leaves nothing of this for small steps: there it is half the Fisher information times their square.
+        # Rounding leaves nothing of this for small steps: there it is half the Fisher information
+        # times their square.
         hazards = np.exp(-(u**2) - log_ndtr(u)) + np.exp(-(v**2) - log_ndtr(-v))
         information = hazards / (2 * np.pi) + inside - v * _density(v) + u * _density(u)
         answer = np.where(np.abs(step) < SMALL_STEP, information * ((q - p) / s / inside) ** 2 / 2, answer)

@@ -27,7 +27,8 @@ QUIET = 4
 def pack(space: Space, group: Group | None, delta: float, rng: np.random.Generator) -> Array:
     """Return points of the space, (k, dim), whose orbits are farther than delta apart."""
     symmetry = group or Trivial(space.dim)
-    # Balls around a maximal packing cover X/G. (The quotient by an infinite group has another dimension.)
+    # Balls around a maximal packing cover X/G. (The quotient by an infinite group has another
+    # dimension.)
     if not math.isinf(symmetry.order) and log_ball_count(space, delta) - math.log(symmetry.order) > math.log(LIMIT):
         raise MeshTooLargeError(
             f"a packing with delta={delta:g} would have more than {LIMIT:,} points; use a larger `delta`."
@@ -69,7 +70,8 @@ def _packed(
     quiet, nearest = 0, _distance_to(packing, metric)
     while quiet < QUIET:
         sample = space.sample(SAMPLED, rng)
-        if depth is not None:  # shrink towards the deepest point, so that small domains are not missed
+        # shrink towards the deepest point, so that small domains are not missed
+        if depth is not None:
             sample = packing[0] + rng.random((SAMPLED, 1)) * (sample - packing[0])
         fitting = _kept(sample[room(sample) > 0], metric, delta)
         packing = np.concatenate([packing, fitting])

@@ -64,10 +64,10 @@ class Ratings:
 def load_ratings(path: str | PathLike[str]) -> Ratings:
     r"""Read ratings from a file: MovieLens in its `.inter` form, or a CSV.
 
-    The first line names the columns. If it holds a tab, tabs part the fields, otherwise commas. There must be one
-    column `user` or `user_id`, one `item` or `item_id` (or `movie`, `movie_id`), and one `rating`; case, underscores
-    and a type behind a colon, as in `rating:float`, do not matter, nor do other columns and blank lines. A file with
-    one bad row is refused as a whole.
+    The first line names the columns. If it holds a tab, tabs part the fields, otherwise commas.
+    There must be one column `user` or `user_id`, one `item` or `item_id` (or `movie`, `movie_id`),
+    and one `rating`; case, underscores and a type behind a colon, as in `rating:float`, do not
+    matter, nor do other columns and blank lines. A file with one bad row is refused as a whole.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def load_ratings(path: str | PathLike[str]) -> Ratings:
     OSError
         If the file cannot be read.
     InputError
-        If columns are missing, there are no ratings, or a row does not parse: the message has its number, as editors
-        count lines, and its text.
+        If columns are missing, there are no ratings, or a row does not parse: the message has its
+        number, as editors count lines, and its text.
 
     Examples
     --------
@@ -211,9 +211,9 @@ class Cells:
 def group_ratings(ratings: Ratings, users: int, items: int) -> Cells:
     """Cut users and items, sorted by their mean rating, into groups, and scale the ratings to [0, 1].
 
-    Users with equal means are sorted by their identifiers. The cut before group g is where the number of ratings ahead
-    of it is nearest to g / groups of all (of two such places, the first), and leaves each group one user at least.
-    Items likewise.
+    Users with equal means are sorted by their identifiers. The cut before group g is where the
+    number of ratings ahead of it is nearest to g / groups of all (of two such places, the first),
+    and leaves each group one user at least. Items likewise.
     """
     shape = as_count(users, "users"), as_count(items, "items")
     low, high = float(ratings.values.min()), float(ratings.values.max())

@@ -72,7 +72,8 @@ def highest(values: Values, space: Space, rng: np.random.Generator, starts: Arra
 def steepness(values: Values, space: Space) -> Values:
     """Return the function that measures the slope at each point, along its gradient by central differences.
 
-    The slope is that between two points, so that kinks, where a gradient is none, do not exaggerate it.
+    The slope is that between two points, so that kinks, where a gradient is none, do not exaggerate
+    it.
     """
     axes = space.frame()[1]
     h = STEP * space.diameter

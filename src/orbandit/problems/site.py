@@ -1,6 +1,7 @@
 """Site: layouts of units on a disk that keep a distance from each other, drawn at random and improved by search.
 
-The layout x = (x_1, ..., x_m) of units in a disk of radius R about 0, at least d apart, has the margin
+The layout x = (x_1, ..., x_m) of units in a disk of radius R about 0, at least d apart, has the
+margin
 
     min( min_i R - ||x_i||,  min_{i < j} ||x_i - x_j|| - d ),
 

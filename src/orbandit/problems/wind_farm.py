@@ -18,7 +18,8 @@ from orbandit.problems.site import Site, disk_rule_slopes, disk_rules, on_circle
 from orbandit.spaces import Ball, Product
 
 SITE = 325.0
-"""Radius in metres of a site for one turbine, 1300 / sqrt(16): of m turbines, sqrt(m) times as much."""
+"""Radius in metres of a site for one turbine, 1300 / sqrt(16): of m turbines, sqrt(m) times as
+much."""
 
 LARGEST = 1e5
 """Radius in metres of the largest site: on a larger one, steps of a search would miss wakes."""
@@ -39,21 +40,23 @@ SPACINGS = ("penalty", "constraint")
 
 TURNS, WALKERS, PLACES = 5, 16, 64
 GAIN = 1e-3
-"""A search moves single turbines while that adds more than this to the mean, and then all of them at once."""
+"""A search moves single turbines while that adds more than this to the mean, and then all of them
+at once."""
 
 
 @final
 class WindFarm(SearchedProblem):
     """The layout of a wind farm on a disk, in the simplified Gaussian wake model of IEA Wind Task 37.
 
-    The point (x_1, y_1, ..., x_m, y_m) places m turbines, in metres east and north of the middle. All have rotors of
-    D = 130 m and the thrust coefficient C = 8/9; the wind blows at 9.8 m/s. A turbine dx > 0 downstream of another
-    and dy beside its axis loses the share
+    The point (x_1, y_1, ..., x_m, y_m) places m turbines, in metres east and north of the middle.
+    All have rotors of D = 130 m and the thrust coefficient C = 8/9; the wind blows at 9.8 m/s. A
+    turbine dx > 0 downstream of another and dy beside its axis loses the share
 
         (1 - sqrt(1 - C D^2 / (8 s^2))) exp(-(dy / s)^2 / 2) h(dx / D),     s = 0.0324555 dx + D / sqrt(8),
 
-    of its wind. Losses from several wakes add up as the root of their squares, and wind of speed V yields the share
-    ((V - 4) / (9.8 - 4))^3 of the rated power, nothing below 4 m/s. The mean reward is
+    of its wind. Losses from several wakes add up as the root of their squares, and wind of speed V
+    yields the share ((V - 4) / (9.8 - 4))^3 of the rated power, nothing below 4 m/s. The mean
+    reward is
 
         (share of the rated power, averaged over turbines and wind directions) min(1, d_min / 2 D)
 
@@ -68,14 +71,14 @@ class WindFarm(SearchedProblem):
     `feasible` has the constraints, and `lipschitz` is None. Then `optimum` is that of feasible
     layouts; others, with turbines in one place, may have larger means.
 
-    Winds are named by where they come from, clockwise from north: of k directions, the i-th comes from 360 i / k
-    degrees and blows along (-sin, -cos) of that angle.
+    Winds are named by where they come from, clockwise from north: of k directions, the i-th comes
+    from 360 i / k degrees and blows along (-sin, -cos) of that angle.
 
-    The optimum and the Lipschitz constant, which is per metre, are found by search, once, when first asked for. To find
-    the optimum, single turbines of several layouts are moved to better places, anywhere on the disk, until there are
-    none, and the layouts then improved by sequential quadratic programming. Searches with other seeds find the same
-    optimum for up to 12 turbines at the usual density; on crowded sites they may differ by 0.001, and with 16 turbines
-    by 0.01.
+    The optimum and the Lipschitz constant, which is per metre, are found by search, once, when
+    first asked for. To find the optimum, single turbines of several layouts are moved to better
+    places, anywhere on the disk, until there are none, and the layouts then improved by sequential
+    quadratic programming. Searches with other seeds find the same optimum for up to 12 turbines at
+    the usual density; on crowded sites they may differ by 0.001, and with 16 turbines by 0.01.
 
     With `spacing="constraint"`, random feasible layouts are improved by sequential quadratic
     programming, and the best 8 repeatedly after one to three of their turbines were moved: 8 times
@@ -92,10 +95,11 @@ class WindFarm(SearchedProblem):
         Radius of the disk, in metres, from 65 to 100,000. By default 325 sqrt(m): the density of
         the case of 16 turbines on 1300 m.
     rose : "uniform", "iea37" or (k,) array
-        How often the wind comes from each direction. "uniform": 16 directions alike; then the group exchanges turbines,
-        and turns and mirrors the farm, Joint(BlockPermutation(m, 2), Diagonal(Dihedral(16), m)). "iea37": the
-        16 frequencies of the case study. An array: frequencies of k >= 1 evenly spaced directions, not negative and
-        not all 0; they are scaled to sum to 1. With the latter two the group is BlockPermutation(m, 2).
+        How often the wind comes from each direction. "uniform": 16 directions alike; then the group
+        exchanges turbines, and turns and mirrors the farm, Joint(BlockPermutation(m, 2),
+        Diagonal(Dihedral(16), m)). "iea37": the 16 frequencies of the case study. An array:
+        frequencies of k >= 1 evenly spaced directions, not negative and not all 0; they are scaled
+        to sum to 1. With the latter two the group is BlockPermutation(m, 2).
     noise : Noise, optional
         The distribution of rewards around their mean. By default a reward is the mean reward in
         directions drawn from the rose.
@@ -197,8 +201,8 @@ class WindFarm(SearchedProblem):
     def annual_energy(self, points: npt.ArrayLike) -> Array:
         """Return the energy of each layout in a year of 365 days, in MWh, if its turbines are rated for 3.35 MW each.
 
-        It is the share of the rated power in the mean wind; the factor of spacing="penalty", which is no loss of
-        energy, is left out.
+        It is the share of the rated power in the mean wind; the factor of spacing="penalty", which
+        is no loss of energy, is left out.
 
         Parameters
         ----------
@@ -269,7 +273,8 @@ class WindFarm(SearchedProblem):
         m = self._turbines
         k = np.arange(m)
         rings = [self._radius * on_circle((k + turn / TURNS) / m) for turn in range(TURNS)]
-        # Seeds of a sunflower, evenly spread over the disk: each a golden section of the circle from the last.
+        # Seeds of a sunflower, evenly spread over the disk: each a golden section of the circle
+        # from the last.
         flower = self._radius * np.sqrt((k + 0.5) / m)[:, None] * on_circle(k * (3 - math.sqrt(5)) / 2)
         return np.array([*rings, flower]).reshape(-1, 2 * m)
 
@@ -280,8 +285,9 @@ class WindFarm(SearchedProblem):
         pairs = self._layouts(starts).copy()
         gaps = pairs[:, 1] - pairs[:, 0]
         pairs[:, 1] = pairs[:, 0] + gaps * np.minimum(1.0, 1.99 * DIAMETER / np.linalg.norm(gaps, axis=1))[:, None]
-        # All turbines almost in one place, where they take no wind from each other, and the last factor has its full
-        # slope, sqrt(2) / 2 D; one pair is nearer than all others, for there are kinks between pairs.
+        # All turbines almost in one place, where they take no wind from each other, and the last
+        # factor has its full slope, sqrt(2) / 2 D; one pair is nearer than all others, for there
+        # are kinks between pairs.
         heap = 1e-5 * self._layouts(starts[-1:])
         heap[:, 1] = (heap[:, 0] + heap[:, 1]) / 2
         return np.concatenate([starts, pairs.reshape(starts.shape), heap.reshape(1, -1)])
@@ -331,8 +337,9 @@ class WindFarm(SearchedProblem):
     def _polished(self, point: Array, steps: int) -> Array:
         """Return a better layout near a point, by so many steps, or the point itself.
 
-        The factor min(1, d_min / 2 D) is a variable f of its own, the largest with which every distance is at least
-        2 D f. So all is smooth: maximise f times the power over layouts and f <= 1 with these constraints.
+        The factor min(1, d_min / 2 D) is a variable f of its own, the largest with which every
+        distance is at least 2 D f. So all is smooth: maximise f times the power over layouts and f
+        <= 1 with these constraints.
         """
         from scipy.optimize import NonlinearConstraint, minimize
 

@@ -212,7 +212,8 @@ def _flat(scene: PlanarScene) -> Chart:
 
 
 def _turnable(scene: SolidScene) -> Chart:
-    plain = {"ambient": 1.0, "diffuse": 0.0, "specular": 0.0}  # so that colours are the mean's alone
+    # so that colours are the mean's alone
+    plain = {"ambient": 1.0, "diffuse": 0.0, "specular": 0.0}
     look = {
         "lighting": plain,
         "colorscale": SCALE,

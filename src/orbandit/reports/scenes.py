@@ -1,7 +1,7 @@
 """Scenes: the geometry of pictures of a problem, in the plane or in space, independent of drawing.
 
-A scene has the space's outline, the mean reward on it, the fundamental domain, and the orbit of the best point. A flat
-space in three dimensions, the shares of three parts, is drawn in its own plane.
+A scene has the space's outline, the mean reward on it, the fundamental domain, and the orbit of the
+best point. A flat space in three dimensions, the shares of three parts, is drawn in its own plane.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,8 @@ class PlanarScene:
     plane : Plane
         Where it lies.
     outline, cell : (m, 2) arrays
-        Corners of the space and of the part in the fundamental domain, which is empty if there is none.
+        Corners of the space and of the part in the fundamental domain, which is empty if there is
+        none.
     x, y, mean : (k,), (k,) and (k, k) arrays
         The mean reward at (x[j], y[i]), NaN outside the space.
     best, orbit : (2,) and (m, 2) arrays

@@ -111,7 +111,8 @@ def slope_of(rounds: Array, regrets: list[Array]) -> Interval:
     rounds : (k,) array
         At least two numbers of rounds.
     regrets : list of (runs,) arrays
-        The regrets of the runs at each of them. Where all have as many, run i is the same throughout.
+        The regrets of the runs at each of them. Where all have as many, run i is the same
+        throughout.
     """
     x = np.log(rounds) - np.log(rounds).mean()
     x = x / (x @ x)

@@ -27,7 +27,8 @@ from orbandit.problems import Problem
 from orbandit.reports.statistics import CONFIDENCE, UNKNOWN, Interval, band, chance_of, mean_of, ratio_of, slope_of
 
 DECADE = 10.0
-"""With one horizon a slope is fitted to the last part of the curve, from a tenth of the horizon on."""
+"""With one horizon a slope is fitted to the last part of the curve, from a tenth of the horizon
+on."""
 
 ROUNDING_PER_ROUND = 1e-9
 """A regret of less than this per round is rounding."""
@@ -82,8 +83,8 @@ class AgentResult:
     simple : Curve or None
         The simple regret; None if some of the runs have none.
     limit : Limit or None
-        The asymptotic limit on the mesh that it plays; None if it plays no fixed mesh, or no run has
-        one.
+        The asymptotic limit on the mesh that it plays; None if it plays no fixed mesh, or no run
+        has one.
     """
 
     label: str
@@ -366,7 +367,8 @@ def _problem_name(named: NamedRun) -> str:
 def _named(runs: list[FinishedRun], agents: Iterable[AgentName]) -> list[NamedRun]:
     """Name the agent of each run, by its version or sources, too, where it was played with several.
 
-    Each of these is an agent of its own. One that the experiment does not name, a script's perhaps, is by itself.
+    Each of these is an agent of its own. One that the experiment does not name, a script's perhaps,
+    is by itself.
     """
     known = {name.label: name for name in agents}
     editions: dict[tuple[str, str], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))

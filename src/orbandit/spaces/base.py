@@ -1,6 +1,7 @@
 """The protocol of an arm set: a compact convex set X in R^dim, asked about in batches of points.
 
-Public methods check their input once and call the private hooks, which see clean (m, dim) arrays only.
+Public methods check their input once and call the private hooks, which see clean (m, dim) arrays
+only.
 """
 
 from abc import ABC, abstractmethod

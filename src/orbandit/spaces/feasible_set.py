@@ -29,7 +29,8 @@ Rule: TypeAlias = Callable[[Array], Any]
 """Takes (m, dim) points and returns (m,) bools, or margins that are feasible if >= 0."""
 
 FIRST_DRAWS, DRAWS = 256, 16
-"""Points are drawn until enough are feasible, at most this many and so many for each that is wanted,"""
+"""Points are drawn until enough are feasible, at most this many and so many for each that is
+wanted,"""
 MOST_DRAWS = 131_072
 """or this many if none is feasible and the constraint has no margins."""
 STARTS = 4
@@ -257,7 +258,8 @@ class FeasibleSet:
         """Return states of a Gibbs sampler, from feasible points."""
         points = starts[np.arange(min(max(len(starts), CHAINS), size)) % len(starts)]
         rows, dim, units = np.arange(len(points)), self.space.dim, self._units
-        is_flat = self.space.intrinsic_dim < dim  # where no coordinate can move by itself, points are brought back
+        # where no coordinate can move by itself, points are brought back
+        is_flat = self.space.intrinsic_dim < dim
         taken: list[Array] = []
         step = 0
         while len(taken) * len(points) < size:

@@ -32,8 +32,8 @@ class Polytope(Space):
     Parameters
     ----------
     vertices : (k, dim) array
-        At least dim + 1 points; those that are no corners of the hull are dropped. In four dimensions or more the hull
-        has at most 100,000 facets, counted as simplices.
+        At least dim + 1 points; those that are no corners of the hull are dropped. In four
+        dimensions or more the hull has at most 100,000 facets, counted as simplices.
 
     Examples
     --------
@@ -63,7 +63,8 @@ class Polytope(Space):
                 field="vertices",
                 value=vertices,
             )
-        # Everything but the corners is kept relative to the middle, so that far away nothing is rounded off.
+        # Everything but the corners is kept relative to the middle, so that far away nothing is
+        # rounded off.
         self._normals, self._offsets, corners, self._facets = _hull(points - self._middle)
         self._vertices = frozen(points[corners])
 
@@ -75,8 +76,8 @@ class Polytope(Space):
         ----------
         name : str
             "tetrahedron", "cube", "octahedron", "dodecahedron", "icosahedron" or "polygon-m", as in
-            "polygon-5", with m up to 1,000,000. They are oriented like the groups that preserve them: `Coxeter("A3")`,
-            `Coxeter("B3")`, `Coxeter("H3")` and `Dihedral(m)`.
+            "polygon-5", with m up to 1,000,000. They are oriented like the groups that preserve
+            them: `Coxeter("A3")`, `Coxeter("B3")`, `Coxeter("H3")` and `Dihedral(m)`.
         """
         return cls(regular_vertices(name))
 
@@ -159,7 +160,8 @@ class Polytope(Space):
         away, offsets = (points[outside] - self._middle) / size, self._offsets / size
         onto_polytope(away, self._normals, offsets, self.diameter / size, moved, weights)
         for i, point, active in zip(outside, moved, weights > 0, strict=True):
-            # From far away rounding leaves a point a little off the facets it lies on: step onto them.
+            # From far away rounding leaves a point a little off the facets it lies on: step onto
+            # them.
             miss = self._normals[active] @ point - offsets[active]
             nearest[i] = self._middle + size * (point - np.linalg.lstsq(self._normals[active], miss, rcond=None)[0])
         return nearest

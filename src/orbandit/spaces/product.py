@@ -83,7 +83,8 @@ class Product(Space):
         return np.concatenate([part.unit_classes + first for part, first in zip(self._parts, counts, strict=False)])
 
     def _in_units(self, units: Array) -> "Product":
-        scaled: dict[tuple[int, bytes], Space] = {}  # so that copies of one space stay copies of one
+        # so that copies of one space stay copies of one
+        scaled: dict[tuple[int, bytes], Space] = {}
         for part, own in zip(self._parts, self._slices, strict=True):
             key = id(part), units[own].tobytes()
             if key not in scaled:

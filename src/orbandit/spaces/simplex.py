@@ -93,7 +93,8 @@ class Simplex(Space):
         return shares * self._total
 
     def _project(self, points: Array) -> Array:
-        # The answer is max(x - theta, 0), with the theta that makes it sum to the total; equal shifts do not matter.
+        # The answer is max(x - theta, 0), with the theta that makes it sum to the total; equal
+        # shifts do not matter.
         points = points - points.max(axis=1, keepdims=True, initial=-np.inf)
         falling = -np.sort(-points, axis=1)
         thetas = (np.cumsum(falling, axis=1) - self._total) / np.arange(1, self._dim + 1)

@@ -1,9 +1,10 @@
 """Candidates: the symmetries of a space that are looked for, and what they are in words.
 
-Swaps of two coordinates, or of two units of several coordinates; reflections of a coordinate about the middle, or of
-one coordinate of all units; turns of a pair of coordinates, or of all pairs, by fractions of a turn; shifts of the
-coordinates, or of the units, by one place. Units are consecutive blocks (x1 y1 x2 y2 ...), or every k-th coordinate
-(x1 x2 ... y1 y2 ...), or the parts of a `Product`. Only what maps the space onto itself is a candidate.
+Swaps of two coordinates, or of two units of several coordinates; reflections of a coordinate about
+the middle, or of one coordinate of all units; turns of a pair of coordinates, or of all pairs, by
+fractions of a turn; shifts of the coordinates, or of the units, by one place. Units are consecutive
+blocks (x1 y1 x2 y2 ...), or every k-th coordinate (x1 x2 ... y1 y2 ...), or the parts of a
+`Product`. Only what maps the space onto itself is a candidate.
 """
 
 import math

@@ -1,12 +1,13 @@
 """find_symmetry: which symmetries hold, by measurements that were made anyway.
 
-No point need be measured together with its image. If f is invariant under g, then what is measured near x also tells of
-f near g x, and a regression that knows this predicts the measurements better. So the question is put to a Gaussian
-process (see `Judge`): how likely are the values if f is invariant under a group, and how likely if it is not? The
-search for the group is that of `Search`. A symmetry is accepted if its posterior odds reach 1 / level, at prior odds of
-one over the number of candidates, against each group that was compared and does without it; or if the group with it is
-no less likely and, even by the model without it, f(g x) and f(x) differ by less than 3 % of the difference of unrelated
-points. It is refused if f has more evidence of being nearly symmetric only.
+No point need be measured together with its image. If f is invariant under g, then what is measured
+near x also tells of f near g x, and a regression that knows this predicts the measurements better.
+So the question is put to a Gaussian process (see `Judge`): how likely are the values if f is
+invariant under a group, and how likely if it is not? The search for the group is that of `Search`.
+A symmetry is accepted if its posterior odds reach 1 / level, at prior odds of one over the number
+of candidates, against each group that was compared and does without it; or if the group with it is
+no less likely and, even by the model without it, f(g x) and f(x) differ by less than 3 % of the
+difference of unrelated points. It is refused if f has more evidence of being nearly symmetric only.
 """
 
 import math
@@ -50,13 +51,13 @@ class CandidateEvidence:
     generators : (k, dim, dim) array
         Its matrices, about the middle of the space.
     log_odds : float
-        Logarithm of the posterior odds that it holds, beside the rest of what was found; NaN if the group would be too
-        large to judge.
+        Logarithm of the posterior odds that it holds, beside the rest of what was found; NaN if the
+        group would be too large to judge.
     accepted : bool
         Whether it is in the group.
     asymmetry : float
-        Estimate of the root mean square of f(g x) - f(x), over that of the difference of unrelated points, by the model
-        without it.
+        Estimate of the root mean square of f(g x) - f(x), over that of the difference of unrelated
+        points, by the model without it.
 
     Examples
     --------
@@ -137,9 +138,10 @@ class FoundSymmetry:
     def suggest(self, k: int) -> Array:
         """Return points whose measurement would settle most.
 
-        Where the models with and without a candidate disagree most, over what each is sure of: the sum of the two
-        Kullback-Leibler divergences of a measurement there, for the candidates nearest to a decision. Images of
-        measured points are among those looked at. Each point is chosen as if those before it were measured.
+        Where the models with and without a candidate disagree most, over what each is sure of: the
+        sum of the two Kullback-Leibler divergences of a measurement there, for the candidates
+        nearest to a decision. Images of measured points are among those looked at. Each point is
+        chosen as if those before it were measured.
 
         Parameters
         ----------
@@ -232,7 +234,8 @@ def find_symmetry(
         coordinates, reflections about the middle, turns by fractions, and shifts, as far as they
         map the space onto itself.
     level : float
-        A symmetry must have posterior odds of 1 / level, at prior odds of one over the number of candidates.
+        A symmetry must have posterior odds of 1 / level, at prior odds of one over the number of
+        candidates.
 
     Returns
     -------
@@ -241,10 +244,11 @@ def find_symmetry(
 
     Notes
     -----
-    Where the function hardly varies, or too little was measured, nothing is found: that is no evidence of asymmetry,
-    which rows have by negative log odds. Values far out, such as those of crashes, are left out. A class of more than
-    12 units that may be exchanged, or a group of more than 128 elements of any other kind, is not judged. See
-    `check_symmetry` for a test that measures points with their images.
+    Where the function hardly varies, or too little was measured, nothing is found: that is no
+    evidence of asymmetry, which rows have by negative log odds. Values far out, such as those of
+    crashes, are left out. A class of more than 12 units that may be exchanged, or a group of more
+    than 128 elements of any other kind, is not judged. See `check_symmetry` for a test that
+    measures points with their images.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """named_group: what was found, as the class of `ob.groups` that says it best.
 
-A group acts on sets of coordinates apart from each other. Each set is compared with families that have closed forms: a
-family fits if it has as many elements, and the group has all its generators. The sets side by side are a `Product`.
-What fits no family, or lies on coordinates that do not stand together, is listed as a `Permutation` or a `Matrix`.
+A group acts on sets of coordinates apart from each other. Each set is compared with families that
+have closed forms: a family fits if it has as many elements, and the group has all its generators.
+The sets side by side are a `Product`. What fits no family, or lies on coordinates that do not stand
+together, is listed as a `Permutation` or a `Matrix`.
 """
 
 import math

@@ -1,10 +1,12 @@
 """Judge: the evidence for a group, the largest marginal likelihood times priors of a process invariant under it.
 
-The function is a constant plus a process with the covariance s k_G, see `Pool`; signal, noise and one length scale for
-each class of coordinates that the group mixes are learnt as in `agents/gaussian/fit.py`. In the plain process, G
-trivial, the part that is invariant under an involution and the part that changes its sign are a priori as large as each
-other. So the difference of two evidences is the logarithm of posterior odds, at equal prior odds and up to the volumes
-of posteriors of parameters: a group that ties length scales has fewer of these, which counts for nothing here.
+The function is a constant plus a process with the covariance s k_G, see `Pool`; signal, noise and
+one length scale for each class of coordinates that the group mixes are learnt as in
+`agents/gaussian/fit.py`. In the plain process, G trivial, the part that is invariant under an
+involution and the part that changes its sign are a priori as large as each other. So the difference
+of two evidences is the logarithm of posterior odds, at equal prior odds and up to the volumes of
+posteriors of parameters: a group that ties length scales has fewer of these, which counts for
+nothing here.
 """
 
 import math
@@ -21,18 +23,21 @@ from orbandit.symmetry.pooling import Pool
 LENGTH = 0.5
 """Median of the prior of length scales, over sqrt(dim) widths of the space."""
 ROUGH_NOISE = 0.03
-"""Groups are first compared with at least so much noise, since a wrong length scale may look like a wrong group."""
+"""Groups are first compared with at least so much noise, since a wrong length scale may look like a
+wrong group."""
 SMALL_SHARE = 0.1
 """Share of the variance without the symmetry in a function that is nearly symmetric: images differ by about a third of
 what unrelated points do."""
 FENCE = 3.0
-"""Values farther beyond the middle nine tenths than so many times their width are left out: crashes, not peaks."""
+"""Values farther beyond the middle nine tenths than so many times their width are left out:
+crashes, not peaks."""
 ASYMMETRY_POINTS = 64
 """So many points say how large an asymmetry is."""
 MAX_KNOWN = 4
 """Most posteriors that are kept."""
 FIRST_STEPS, STEPS = 40, 8
-"""Most steps of a search for parameters: of the plain model, and of one that begins with another's."""
+"""Most steps of a search for parameters: of the plain model, and of one that begins with
+another's."""
 
 
 class Model(NamedTuple):
@@ -116,8 +121,8 @@ class Judge:
     def asymmetry(self, model: Model, generators: Array) -> float:
         """Return by how much f(g x) and f(x) differ, over the difference of unrelated points, as a model has it.
 
-        It is the root mean square over measured points, at most ASYMMETRY_POINTS of them, and over the posterior; the
-        largest of all generators.
+        It is the root mean square over measured points, at most ASYMMETRY_POINTS of them, and over
+        the posterior; the largest of all generators.
         """
         step = -(-len(self.data.features) // ASYMMETRY_POINTS)
         points = self.data.features[::step]

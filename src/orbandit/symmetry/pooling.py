@@ -2,19 +2,20 @@
 
     k_G(x, y) = mean over g of exp(-|g x - y|^2 / 2)
 
-is the covariance of a process with the covariance k, made invariant under G. The squared exponential is a product over
-coordinates. So the mean over a direct product is a product of means, one for each set of coordinates that the
-generators move by themselves; and within such a component, a group
+is the covariance of a process with the covariance k, made invariant under G. The squared
+exponential is a product over coordinates. So the mean over a direct product is a product of means,
+one for each set of coordinates that the generators move by themselves; and within such a component,
+a group
 
     { units turned each on its own } and { units of a class exchanged }  =  W,     G = W H,  H normalising W,
 
-has the mean over one h of each coset of the permanents of `_kernels/permanents.py`. Generators that exchange two units
-make classes; those that move one unit alone make turns; the others make H, after W has taken in all conjugates. What
-does not fit is listed.
+has the mean over one h of each coset of the permanents of `_kernels/permanents.py`. Generators that
+exchange two units make classes; those that move one unit alone make turns; the others make H, after
+W has taken in all conjugates. What does not fit is listed.
 
-For x and y in general position, near each other and far from their images, k_G(g x, y) = k_G(x, y) just if g is an
-element of G: otherwise the largest term of the second mean, of the identity, is missing in the first. That is how
-elements are recognised, and cosets told apart.
+For x and y in general position, near each other and far from their images, k_G(g x, y) = k_G(x, y)
+just if g is an element of G: otherwise the largest term of the second mean, of the identity, is
+missing in the first. That is how elements are recognised, and cosets told apart.
 """
 
 import math

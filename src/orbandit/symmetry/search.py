@@ -1,14 +1,16 @@
 """Search: which candidates hold, by the evidence for the groups that they generate.
 
 1. Each candidate by itself, against the plain model.
-2. Forwards, the likeliest candidates first: one joins if the group with it has more evidence than the group without.
-   What holds makes the rest easier to see, so that all are asked twice. The same once more with the simplest candidates
-   first, those that move fewest coordinates; the likelier end is gone on with, the other is a rival.
-3. Backwards: the group, by its simplest generators, is compared with what the others make without one of them, perhaps
-   with another candidate in its place, and with a function that is nearly symmetric. As long as such a rival has more
-   evidence, the generator is left out.
-4. A generator is sure if the margin over all its rivals is log(N / level), N the number of candidates: its prior odds
-   are taken to be 1 / N, and those that it must have at the end 1 / level. What the sure ones generate is the answer.
+2. Forwards, the likeliest candidates first: one joins if the group with it has more evidence than
+   the group without. What holds makes the rest easier to see, so that all are asked twice. The same
+   once more with the simplest candidates first, those that move fewest coordinates; the likelier
+   end is gone on with, the other is a rival.
+3. Backwards: the group, by its simplest generators, is compared with what the others make without
+   one of them, perhaps with another candidate in its place, and with a function that is nearly
+   symmetric. As long as such a rival has more evidence, the generator is left out.
+4. A generator is sure if the margin over all its rivals is log(N / level), N the number of
+   candidates: its prior odds are taken to be 1 / N, and those that it must have at the end 1 /
+   level. What the sure ones generate is the answer.
 """
 
 import math
@@ -23,17 +25,20 @@ from orbandit.symmetry.odds import Judge, Model
 from orbandit.symmetry.pooling import Pool
 
 UNLIKELY = 5.0
-"""A candidate that has less evidence than the plain model by so much does not hold beside others either."""
+"""A candidate that has less evidence than the plain model by so much does not hold beside others
+either."""
 MAX_RIVALS = 6
 """So many candidates that do not hold, the likeliest, are tried in the place of one that does."""
 FAR, FAR_PER_POINT = 10.0, 0.02
-"""A model with less evidence than another by so much, and so much for each point, is out of the question."""
+"""A model with less evidence than another by so much, and so much for each point, is out of the
+question."""
 
 TOLERANCE = 0.03
 """An asymmetry below this, over the difference of unrelated points, is none."""
 
 NEARLY = 2.0
-"""Minus the logarithm of the prior odds that a function is nearly symmetric, rather than not at all."""
+"""Minus the logarithm of the prior odds that a function is nearly symmetric, rather than not at
+all."""
 LEAST_GAIN, PASSES = 1.0, 2
 """Least gain of evidence with which a candidate joins the others, and how often all are asked."""
 
@@ -141,7 +146,8 @@ class Search:
         """Return the margin over the best rival without a generator, and the group of the others."""
         fewer, rest = self._without(i, chosen, best)
         if rest.evidence > best.evidence - self._far:
-            rest = self._renewed(fewer, best)  # perhaps it is only the length scales that are better
+            # perhaps it is only the length scales that are better
+            rest = self._renewed(fewer, best)
         rivals = [*(self._tried([*fewer, j], best) for j in others), *self._ends]
         lacking = [rival for rival in rivals if rival is not None and not self._holds(rival, i)]
         rival = max([rest, *lacking], key=lambda model: model.evidence)

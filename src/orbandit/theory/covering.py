@@ -2,9 +2,10 @@
 
     (1/delta)^d vol(S) / vol(B)  <=  N(S, delta)  <=  P(S, delta)  <=  (3/delta)^d vol(S) / vol(B)
 
-N is the covering number, P the packing number, B the unit ball. The upper bound needs S convex with a ball of radius
-delta inside: then S + (delta/2) B lies in a copy of S one and a half times as large. The paper leaves that out, and a
-box of 1 x 0.01 breaks it. With a group, S is the fundamental domain cut with the space: its volume is vol(X) / |G|.
+N is the covering number, P the packing number, B the unit ball. The upper bound needs S convex with
+a ball of radius delta inside: then S + (delta/2) B lies in a copy of S one and a half times as
+large. The paper leaves that out, and a box of 1 x 0.01 breaks it. With a group, S is the
+fundamental domain cut with the space: its volume is vol(X) / |G|.
 """
 
 import math

@@ -4,13 +4,15 @@
                                                     and O~(sqrt(alpha n)) whatever the gaps
     Lykouris, Tardos, Wali (2020), UCB-N:           the same up to further logarithms
 
-I runs over the independent sets of the graph and alpha is the size of the largest. They replace the cliques of Lemmas 5
-and 6: an independent set has at most one arm in each clique, so its sum is never larger, and often far smaller.
+I runs over the independent sets of the graph and alpha is the size of the largest. They replace the
+cliques of Lemmas 5 and 6: an independent set has at most one arm in each clique, so its sum is
+never larger, and often far smaller.
 
-Both are orders without constants, as the paper cites them: what is returned has constant 1. They assume that side
-observations are unbiased; those of UniformMesh-N are biased by up to 2 delta, so arms that are not worse than `bias`
-are left out of the sum, and the loss of playing them is not counted. The largest independent set is hard to find: it is
-bracketed by a greedy one and by the cliques.
+Both are orders without constants, as the paper cites them: what is returned has constant 1. They
+assume that side observations are unbiased; those of UniformMesh-N are biased by up to 2 delta, so
+arms that are not worse than `bias` are left out of the sum, and the loss of playing them is not
+counted. The largest independent set is hard to find: it is bracketed by a greedy one and by the
+cliques.
 """
 
 import math

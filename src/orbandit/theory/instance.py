@@ -1,7 +1,7 @@
 """The lower bound of Graves and Lai on the regret of consistent agents, on one problem and mesh.
 
-Arms are the points of a mesh, mu_k their means, mu* the largest of these, d their distances, and it is known that means
-are Lipschitz with constant L. With
+Arms are the points of a mesh, mu_k their means, mu* the largest of these, d their distances, and it
+is known that means are Lipschitz with constant L. With
 
     c = min  sum over k of c_k (mu* - mu_k)     over c >= 0 such that, for every arm k that is not optimal,
              sum over j of c_j kl(mu_j, max(mu_j, mu* - L d(k, j))) >= 1
@@ -13,9 +13,9 @@ constant requires; plays must reject that instance. Arms whose mean is unchanged
 d(k, j), carry no information, and optimal arms never do: ties are one set. Without structure (L
 infinite) c is the sum over k of (mu* - mu_k) / kl(mu_k, mu*), the limit of Lai and Robbins.
 
-Ends of the range of rewards. An arm whose rewards are all `low` has kl(low, q) = log 1 / P_q(low), a number. If mu* is
-`high`, kl(mu_k, mu*) is infinite: no instance has a better arm, an agent that has seen no other reward of an arm may
-stay with it, and c = 0.
+Ends of the range of rewards. An arm whose rewards are all `low` has kl(low, q) = log 1 / P_q(low),
+a number. If mu* is `high`, kl(mu_k, mu*) is infinite: no instance has a better arm, an agent that
+has seen no other reward of an arm may stay with it, and c = 0.
 
 The gain of a group. On a mesh of representatives d is the orbit metric d_G. Let V be a mesh that G
 maps to itself and Q have one point of each orbit of V. Then
@@ -29,12 +29,14 @@ at d_G(k, j) from k. So c(V, d) / c(Q, d_G), which is between 1 and |G|, is the 
 this instance: same arms, same means, same mu*. Two nets of different points have another mu* and
 other gaps, and their limits are not comparable.
 
-The linear program has few rows that matter. It is solved with some of them, which is a lower bound on c; its solution
-scaled until it satisfies all is an upper bound; and rows that it violates are added until the two are close. Both are
-made safe against the solver's tolerances: the lower bound is that of a dual solution scaled until it is feasible.
+The linear program has few rows that matter. It is solved with some of them, which is a lower bound
+on c; its solution scaled until it satisfies all is an upper bound; and rows that it violates are
+added until the two are close. Both are made safe against the solver's tolerances: the lower bound
+is that of a dual solution scaled until it is feasible.
 
-    T. Graves, T. L. Lai, Asymptotically efficient adaptive choice of control laws, 1997
-    S. Magureanu, R. Combes, A. Proutiere, Lipschitz bandits: regret lower bounds and optimal algorithms, 2014
+    T. Graves, T. L. Lai, Asymptotically efficient adaptive choice of control laws, 1997 S.
+    Magureanu, R. Combes, A. Proutiere, Lipschitz bandits: regret lower bounds and optimal
+    algorithms, 2014
 """
 
 from dataclasses import dataclass
@@ -102,7 +104,8 @@ def instance_limit(problem: Problem, mesh: Mesh, gap: float = 1e-3) -> float:
     problem : Problem
         Its means at the mesh, its Lipschitz constant, and its noise: Bernoulli or ClippedGaussian.
     mesh : Mesh
-        The arms. Distances are those of the orbit metric of `mesh.group`, or plain ones if it has none.
+        The arms. Distances are those of the orbit metric of `mesh.group`, or plain ones if it has
+        none.
     gap : float
         The relative gap, positive: with more than 1,000 suboptimal arms, rows of the linear program
         are added until upper <= (1 + gap) lower. With fewer, all rows are used, and the bounds
@@ -173,7 +176,8 @@ def instance_bounds(problem: Problem, mesh: Mesh, gap: float = 1e-3) -> Instance
 class _Arms:
     """The suboptimal arms, by their gaps, and the information of their plays.
 
-    The unknowns of the program are losses, x_j = c_j (mu* - mu_j), so that its objective is their sum.
+    The unknowns of the program are losses, x_j = c_j (mu* - mu_j), so that its objective is their
+    sum.
     """
 
     points: Array
@@ -251,7 +255,8 @@ class _Arms:
 def _solved(program: "csr_array") -> tuple[Array, float]:
     """Return losses that solve a program up to rounding, and a lower bound of its value.
 
-    Rows are divided by their largest entries. The bound is a dual solution's: y >= 0 with program^T y <= 1.
+    Rows are divided by their largest entries. The bound is a dual solution's: y >= 0 with program^T
+    y <= 1.
     """
     from scipy.optimize import linprog
     from scipy.sparse import diags_array

@@ -1,8 +1,8 @@
 """The lower bound: Theorem 2 through the lemma it rests on, with that lemma's constants and conditions.
 
-Kleinberg, Slivkins and Upfal (2019), Theorem 5.7: for a (k, eps)-ensemble with k > 2, eps < 1/12 and
-n <= k eps^-2 / 128, any agent has regret at least eps n / 60 on at least half of the k instances. `LowerBoundFamily` is
-a (k, L delta/2)-ensemble.
+Kleinberg, Slivkins and Upfal (2019), Theorem 5.7: for a (k, eps)-ensemble with k > 2, eps < 1/12
+and n <= k eps^-2 / 128, any agent has regret at least eps n / 60 on at least half of the k
+instances. `LowerBoundFamily` is a (k, L delta/2)-ensemble.
 
 The paper reverses the condition on n: it is an upper bound. With k about c delta^-d / |G| the
 longest n allowed is about delta^-(d+2) / |G|, so that delta = (n |G|)^(-1/(d+2)) up to constants,

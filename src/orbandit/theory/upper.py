@@ -1,7 +1,7 @@
 """Upper bounds for UniformMesh-N: Lemmas 5 and 6 on a given problem and mesh, and the shape of Theorem 1.
 
-With rewards in [0, 1], a Lipschitz constant of 1, V a delta-net, Delta_i = f* - f(i), and a partition C of the graph
-G_2delta into cliques,
+With rewards in [0, 1], a Lipschitz constant of 1, V a delta-net, Delta_i = f* - f(i), and a
+partition C of the graph G_2delta into cliques,
 
     Lemma 5     R_n <= sum over C in C_1 of 8 log n  max Delta / (min Delta - 5 delta)^2  + 4 sum Delta_i + 8 n delta,
                 C_1 the cliques with min Delta > 6 delta
@@ -9,11 +9,12 @@ G_2delta into cliques,
     Theorem 1   R_n <= a_1 (log n / |G|)^(1/(d+2)) n^((d+1)/(d+2)) + a_2 (|G| / log n)^(d/(d+2)) n^(d/(d+2))
                 for delta = (log n / (n |G|))^(1/(d+2)) and n = Omega(|G|^(2d+2))
 
-The lemmas need cliques that are disjoint: `OrbitGraph.clique_cover` is a partition. Their proof writes n t^-4 where it
-means t n^-4; the constants stand. The paper gives a_1 and a_2 no values: those here are measured on a net
-(see `theorem1`).
+The lemmas need cliques that are disjoint: `OrbitGraph.clique_cover` is a partition. Their proof
+writes n t^-4 where it means t n^-4; the constants stand. The paper gives a_1 and a_2 no values:
+those here are measured on a net (see `theorem1`).
 
-`worst_case_bound` is another, for all Lipschitz means on a mesh, which agents with delta="safe" minimise:
+`worst_case_bound` is another, for all Lipschitz means on a mesh, which agents with delta="safe"
+minimise:
 
     UniformMesh      R_n <=   n delta + sqrt(8 (K - 1) n log n) + K - 1 + 2 K / n^2
     UniformMesh-N    R_n <= 7 n delta + sqrt(8 |C| n log n) + |C| + 2 K / n^2
@@ -171,8 +172,8 @@ def worst_case_bound(
 ) -> RegretBound:
     """Return a regret bound on a mesh for all Lipschitz means that are invariant under its group.
 
-    Agents with delta="safe" minimise it: it is at most as large with a group as without. The proof is in
-    `orbandit.agents.mesh_rule`.
+    Agents with delta="safe" minimise it: it is at most as large with a group as without. The proof
+    is in `orbandit.agents.mesh_rule`.
 
     Parameters
     ----------
@@ -214,7 +215,8 @@ class Theorem1:
     Attributes
     ----------
     a1, a2 : float
-        a_1 = 64 |C| delta^d |G| + 8 and a_2 = 4 |V| delta^d (mean gap): what Lemma 6 makes of the measured net.
+        a_1 = 64 |C| delta^d |G| + 8 and a_2 = 4 |V| delta^d (mean gap): what Lemma 6 makes of the
+        measured net.
     leading, second : float
         The terms.
     delta : float

@@ -44,7 +44,8 @@ def test_the_schedule_is_as_documented():
     loud, quiet = (Parameters(0.1, np.ones(1), noise) for noise in (0.05, 0.001))
     assert deviations(1, False, loud) == deviations(1000, False, loud) == USUAL_BETA
     assert deviations(1000, False, quiet) == QUIET_BETA > USUAL_BETA
-    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == USUAL_BETA  # as for rewards that were binary
+    # as for rewards that were binary
+    assert deviations(1000, False, Parameters(0.1, np.ones(1), 0.0)) == USUAL_BETA
     assert deviations(1000, True, quiet) == deviations(1000, True, loud) == BINARY_BETA
     assert deviations(10**6, True, loud) == pytest.approx(np.sqrt(2 * np.log(10**6 / CALM)))
 
@@ -175,4 +176,5 @@ def test_thinning_keeps_all_rewards_and_merges_the_nearest():
         assert fewer.counts.sum() == counts.sum()
         assert (fewer.counts * fewer.means).sum() == pytest.approx((counts * rewards.means).sum())
         np.testing.assert_array_equal(fewer.points, points[rows])
-        assert fewer.scatter.sum() == pytest.approx(rewards.scatter.sum())  # what tells points apart is no noise
+        # what tells points apart is no noise
+        assert fewer.scatter.sum() == pytest.approx(rewards.scatter.sum())

@@ -256,7 +256,8 @@ def test_number_of_length_scales():
 
     assert count(G.BlockPermutation(4, 3)) == 3  # few elements, and listed
     assert count(G.BlockPermutation(5, 3)) == 4  # and the reach
-    assert count(G.Product(G.BlockPermutation(5, 3), G.BlockPermutation(6, 2), G.SignFlips(1))) == 7  # one for both
+    # one for both
+    assert count(G.Product(G.BlockPermutation(5, 3), G.BlockPermutation(6, 2), G.SignFlips(1))) == 7
     assert count(G.Symmetric(5)) == 1
     assert count(G.SignFlips(3)) == 3
     assert count(G.Orthogonal(2, 3)) == 3

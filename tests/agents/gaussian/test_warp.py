@@ -38,4 +38,5 @@ def test_the_scale_is_no_less_than_the_noise_allows():
     assert warped_about(rewards, 1.0, deviation=0.1).scale == pytest.approx(STEADY * 0.1)
     bent = Warp(0.9, warped_about(rewards, 1.0, deviation=0.1).scale, 1.0)
     noisy = 0.7 + 0.1 * np.random.default_rng(0).standard_normal(10**5)
-    assert bent.undone(bent.of(noisy).mean()) == pytest.approx(0.7, abs=0.01)  # a tenth of the noise's deviation
+    # a tenth of the noise's deviation
+    assert bent.undone(bent.of(noisy).mean()) == pytest.approx(0.7, abs=0.01)

@@ -9,7 +9,8 @@ runs over its cosets.
 
 References
 ----------
-T. Brown, A. Cioba and I. Bogunovic, Sample-efficient Bayesian optimisation using known invariances, 2024.
+T. Brown, A. Cioba and I. Bogunovic, Sample-efficient Bayesian optimisation using known invariances,
+2024.
 """
 
 from functools import reduce

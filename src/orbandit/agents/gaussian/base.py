@@ -25,8 +25,8 @@ VALUES_AT_ONCE = 1_000_000
 class QuotientKernel(ABC):
     """A positive definite function of pairs of orbits; k(x, x) = 1, except for `Averaged`.
 
-    `lengths` is always a (n_scales,) array of positive scales: those of the classes, in the units of the space's
-    coordinates, and then the reach, if there is one.
+    `lengths` is always a (n_scales,) array of positive scales: those of the classes, in the units
+    of the space's coordinates, and then the reach, if there is one.
 
     Parameters
     ----------

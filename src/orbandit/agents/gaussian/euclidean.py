@@ -1,6 +1,7 @@
 """Squared distances of features that are functions of the point: folds, aligned images, invariants of Orthogonal.
 
-A feature f_j is measured in a length made of the length scales, w_j = prod_c lengths_c^(-e_jc) with e_j1 + ... = 2:
+A feature f_j is measured in a length made of the length scales, w_j = prod_c lengths_c^(-e_jc) with
+e_j1 + ... = 2:
 
     q(x, y) = sum_j w_j (f_j(x) - f_j(y))^2.
 """
@@ -181,10 +182,11 @@ class Aligned(Euclidean):
 class Gram(Euclidean):
     """The distance of the invariants of Orthogonal: a matrix M of (blocks, size) is known by M^T M, and no more.
 
-    The entry of columns a and b is divided by 2 sqrt(rho_a rho_b), where rho_a is the usual length of column a,
-    and measured in sqrt(lengths_a lengths_b): for columns of that length, a short move of M by h changes
-    the features by about ||h||. Entries off the diagonal count twice, so that the distance is the Frobenius norm.
-    It is smooth, with kinks nowhere, and vanishes for matrices of one orbit only.
+    The entry of columns a and b is divided by 2 sqrt(rho_a rho_b), where rho_a is the usual length
+    of column a, and measured in sqrt(lengths_a lengths_b): for columns of that length, a short move
+    of M by h changes the features by about ||h||. Entries off the diagonal count twice, so that the
+    distance is the Frobenius norm. It is smooth, with kinks nowhere, and vanishes for matrices of
+    one orbit only.
 
     Parameters
     ----------
@@ -205,13 +207,15 @@ class Gram(Euclidean):
         self._left, self._right = np.triu_indices(self._size)
         ones = np.eye(len(unit))[classes[: self._size]]
         super().__init__(columns, center, ones[self._left] + ones[self._right])
-        rho = unit[classes[: self._size]] / 2 * np.sqrt(self._blocks / 3)  # of a uniform column in a cube
+        # of a uniform column in a cube
+        rho = unit[classes[: self._size]] / 2 * np.sqrt(self._blocks / 3)
         twice = np.where(self._left == self._right, 1.0, np.sqrt(2))
         self._factors = twice / (2 * np.sqrt(rho[self._left] * rho[self._right]))
 
     def _image(self, offsets: Array) -> Array:
         matrices = offsets.reshape(-1, self._blocks, self._size)
-        products = matrices[:, :, self._left] * matrices[:, :, self._right]  # by @, bits would depend on the batch
+        # by @, bits would depend on the batch
+        products = matrices[:, :, self._left] * matrices[:, :, self._right]
         return np.asarray(self._factors * products.sum(axis=1))
 
     def _image_and_jacobians(self, offsets: Array) -> tuple[Array, Array | None]:

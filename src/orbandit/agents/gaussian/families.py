@@ -1,7 +1,7 @@
 """Families of kernels as functions of the squared distance q, in length scales: values, and derivatives by q.
 
-All are mixtures of Gaussians exp(-t q) over t >= 0, so that they are positive definite in every Hilbert space. The
-formulas are those of `_kernels/profiles.py`, which has them compiled, too.
+All are mixtures of Gaussians exp(-t q) over t >= 0, so that they are positive definite in every
+Hilbert space. The formulas are those of `_kernels/profiles.py`, which has them compiled, too.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,9 @@
 """The hyper-parameters of the model, by maximum marginal likelihood with weak priors (MAP).
 
-The function is a constant plus a process with the covariance s k(x, y; lengths), and the constant has the variance s,
-too. With n_j observations of mean y_j and squared deviations q_j at point j, the likelihood is that of the means,
-N(b, A) as in `posterior.py`, times that of the scatter within points,
+The function is a constant plus a process with the covariance s k(x, y; lengths), and the constant
+has the variance s, too. With n_j observations of mean y_j and squared deviations q_j at point j,
+the likelihood is that of the means, N(b, A) as in `posterior.py`, times that of the scatter within
+points,
 
     sum_j  -(n_j - 1) / 2 log(noise)  -  q_j / (2 noise),
 
@@ -75,8 +76,8 @@ class Hypothesis(NamedTuple):
 class Prior(NamedTuple):
     """Log-normal priors of the length scales: their medians, and the prior standard deviation of the logarithms.
 
-    Besides, the least V, the prior standard deviation of the logarithm of s, and the median of the noise over V with
-    the prior standard deviation of its logarithm.
+    Besides, the least V, the prior standard deviation of the logarithm of s, and the median of the
+    noise over V with the prior standard deviation of its logarithm.
     """
 
     lengths: Array
@@ -189,7 +190,8 @@ def hypothesis(
     signal = max(data.variance, prior.least, LEAST_VARIANCE) / 2
     anew = [Parameters(signal, lengths, data.variance / 10 + LEAST_VARIANCE) for lengths in fresh]
     found = fit(kernel, data, prior, [*starts, *anew], noise)
-    loss = found.loss - float(rewards.counts @ np.log(derivatives))  # of rewards, not of warped ones
+    # of rewards, not of warped ones
+    loss = found.loss - float(rewards.counts @ np.log(derivatives))
     return Hypothesis(kernel, found.parameters, data.center, warp, loss)
 
 

@@ -1,7 +1,8 @@
 """Layouts: a squared distance of multisets of units, for block permutations with or without signs.
 
-A point is a layout of m units x_1, ..., x_m, in any order. It is mapped to the mean of Gaussian bumps on its units,
-which no permutation changes, and the squared distance of such means (the maximum mean discrepancy) is
+A point is a layout of m units x_1, ..., x_m, in any order. It is mapped to the mean of Gaussian
+bumps on its units, which no permutation changes, and the squared distance of such means (the
+maximum mean discrepancy) is
 
     q(X, Y) = c^2 (S(X, X) + S(Y, Y) - 2 S(X, Y)),     S(X, Y) = 1/m^2 sum_ij kappa(x_i, y_j),
     kappa(u, v) = exp(-||u - v||^2 / (2 w^2)),   units in length scales,   w = BUMP_WIDTH,   c = w sqrt(2 m) / reach.

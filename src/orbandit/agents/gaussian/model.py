@@ -1,11 +1,12 @@
 """Model: Gaussian process regression on the points observed, and a pool of candidates.
 
-The candidates are a space-filling design, fixed. Their means and variances follow every observation at once: one
-observation y of a point x, of noise variance s, moves them by
+The candidates are a space-filling design, fixed. Their means and variances follow every observation
+at once: one observation y of a point x, of noise variance s, moves them by
 
     m += c (y - m(x)) / (v(x) + s),     v -= c^2 / (v(x) + s),     c = the covariances with f(x) so far,
 
-which costs O(n^2) for c, with n points, and O(n) for each candidate. Points that were observed are candidates, too.
+which costs O(n^2) for c, with n points, and O(n) for each candidate. Points that were observed are
+candidates, too.
 """
 
 import copy
@@ -135,7 +136,8 @@ class Model:
             mean, variance, noise = float(self.means[row]), float(self.variances[row]), float(posterior.noise[row])
         told = mean if value is None else self._warped(row, value)
         moved = with_pool[0] + spread * (1 - solution.sum()) - solution @ self._cross
-        among = (posterior.noise / posterior.counts + posterior.jitter) * solution  # K w = k - D w where A w = k
+        # K w = k - D w where A w = k
+        among = (posterior.noise / posterior.counts + posterior.jitter) * solution
         gain, surprise = 1 / (variance + noise), told - mean
         self.pool_means += moved * (gain * surprise)
         self.pool_variances = floored(self.pool_variances - gain * moved**2, self._pool_prior)
@@ -237,7 +239,8 @@ class Model:
 
         Computed anew if another version's kernel made them.
         """
-        if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:  # 0.1.0 tied the reach to the lengths
+        # 0.1.0 tied the reach to the lengths
+        if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:
             arrays = {**arrays, "lengths": np.append(arrays["lengths"], 1.0)}
         arrays = {"warp": np.array(NO_WARP), **arrays}  # 0.1.0 had none
         check_arrays(arrays, kernel.n_scales, len(pool.points))

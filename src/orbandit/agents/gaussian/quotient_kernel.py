@@ -4,8 +4,8 @@
 `Group.structure`         kernel
 ========================  ==========================================================================================
 none is asked for         no group, and reflection groups: k of the distance of folds, which is the orbit distance:
-                          the max kernel, at the cost of one fold per point; if the mean is taken to be smooth, k
-                          averaged over up to MAX_AVERAGED_EXCHANGES elements
+                          the max kernel, at the cost of one fold per point; if the mean is taken to
+                          be smooth, k averaged over up to MAX_AVERAGED_EXCHANGES elements
 `Multisets`               exchanges of blocks: k averaged over up to MAX_AVERAGED_EXCHANGES elements, beyond them k of
                           a distance of multisets, see `Layouts`
 `GramMatrices`            Orthogonal: k of the distance of invariants, see `Gram`
@@ -16,8 +16,8 @@ none is asked for         no group, and reflection groups: k of the distance of 
 `Listed`                  all others, with at most MAX_AVERAGED elements: k averaged over the group
 ========================  ==========================================================================================
 
-Averages are scaled to prior variances of 1, see `Level`. All kernels are positive definite and invariant, whatever the
-positive length scales; other groups are refused.
+Averages are scaled to prior variances of 1, see `Level`. All kernels are positive definite and
+invariant, whatever the positive length scales; other groups are refused.
 """
 
 from typing import NamedTuple
@@ -202,8 +202,8 @@ def _extension(group: Group, extension: Extension, columns: Index, setting: _Set
         return inner
     if len(cosets) > MAX_AVERAGED:
         raise _too_large(group, f"its second part has {len(cosets)} elements besides those of the first")
-    # One mean suffices if k(h x, h y) = k(x, y). All kernels here are such for turns and permutations of places;
-    # yet there are maps that normalise a group of blocks and are not.
+    # One mean suffices if k(h x, h y) = k(x, y). All kernels here are such for turns and
+    # permutations of places; yet there are maps that normalise a group of blocks and are not.
     x, lengths = np.zeros((2, setting.whole.dim)), kernel.unit / 2
     x[:, columns] = generic_point(2 * group.dim).reshape(2, -1) * lengths[setting.classes[columns]]
     images = np.repeat(x[None], len(generators), axis=0)

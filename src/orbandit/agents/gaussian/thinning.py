@@ -19,7 +19,8 @@ from orbandit.agents.gaussian.base import Index
 class Rewards:
     """Distinct points with their features, and count, mean and scatter of the rewards of each.
 
-    The scatter is the sum of squared deviations of rewards from the mean of those at their own point.
+    The scatter is the sum of squared deviations of rewards from the mean of those at their own
+    point.
     """
 
     def __init__(self, points: Array, features: Array, counts: Array, means: Array, scatter: Array) -> None:

@@ -114,7 +114,8 @@ def _shrinking(
 ) -> Line:
     """Judge whether |G| sizes / whole is a constant, not |G| as it would be without the group.
 
-    While it is larger but falls, delta is not yet below c / |G|, which the lemmas need: that stays open.
+    While it is larger but falls, delta is not yet below c / |G|, which the lemmas need: that stays
+    open.
     """
     ratios = [group.order * size / all_of_it for size, all_of_it in zip(sizes, whole, strict=True)]
     limit = min(MAX_RATIO, 0.6 * group.order)

@@ -1,9 +1,10 @@
 """(d) regret below Lemma 6; (e) the exponent of n; (f) the exponent of |G|; (g) no agent below the lower bound.
 
-Exponents are measured on hard families whose delta is C times the paper's (log n / (n |G|))^(1/(d+2)). Lemma 5 does not
-tell arms apart that differ by less than 6 delta, and on a family with C = 2 UniformMesh-N never finds the cone: its
-regret is then all that can be lost, n delta / 2, and has the right exponent for no merit of its own. With C = 6 it
-finds the cone about half of the time. Each line says what share of n delta / 2 was lost.
+Exponents are measured on hard families whose delta is C times the paper's (log n / (n
+|G|))^(1/(d+2)). Lemma 5 does not tell arms apart that differ by less than 6 delta, and on a family
+with C = 2 UniformMesh-N never finds the cone: its regret is then all that can be lost, n delta / 2,
+and has the right exponent for no merit of its own. With C = 6 it finds the cone about half of the
+time. Each line says what share of n delta / 2 was lost.
 """
 
 import math
@@ -126,7 +127,8 @@ def horizon_lines(space: Space, group: Group | None, horizons: tuple[int, ...], 
     alone = _slope(logs, still, np.zeros(len(horizons)))
     target = (d + 1) / (d + 2)
     verdict = slope.verdict(target, rival=1.0)
-    if alone.value + 2 * alone.error >= 1:  # it does not learn: any share of n delta / 2 has the right exponent
+    # it does not learn: any share of n delta / 2 has the right exponent
+    if alone.value + 2 * alone.error >= 1:
         verdict = Verdict.OPEN
     yield Line(
         "e",

@@ -158,7 +158,8 @@ def index_shift() -> Iterator[Line]:
     agent = UniformMeshN(SQUARE, SWAP, horizon=2000, seed=0)
     rng, differ = np.random.default_rng(0), 0
     for _ in range(2000):
-        index, point = agent.upper_bounds(), agent.ask()  # the index has the 3 delta, the choice is made without
+        # the index has the 3 delta, the choice is made without
+        index, point = agent.upper_bounds(), agent.ask()
         arm = int(np.linalg.norm(agent.mesh.points - point, axis=1).argmin())
         differ += index[arm] < index.max()
         agent.tell(point, float(cone.sample(point, rng)))

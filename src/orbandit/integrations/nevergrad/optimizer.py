@@ -89,7 +89,8 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
         driver = self._ready()
         rng = np.random.default_rng(self._rng.randint(2**32, size=4, dtype=np.uint32))
         candidate = self._cube.candidate(proposal(driver, list(self._pending.values()), 0, rng))
-        self._pending[candidate.uid] = self._cube.point(candidate)  # as it will be told: whole numbers are rounded
+        # as it will be told: whole numbers are rounded
+        self._pending[candidate.uid] = self._cube.point(candidate)
         return candidate
 
     def _internal_tell_candidate(self, candidate: Any, loss: float) -> None:

@@ -1,8 +1,8 @@
 """Coordinates: the parameters of a trial as a point of the unit cube, and back.
 
-A float parameter is scaled from its range, a logarithmic one from the range of its logarithm. An integer, or a float
-with a step, has a cell around each of its values, half a step to either side: all values are equally wide, and a point
-means the value of its cell.
+A float parameter is scaled from its range, a logarithmic one from the range of its logarithm. An
+integer, or a float with a step, has a cell around each of its values, half a step to either side:
+all values are equally wide, and a point means the value of its cell.
 """
 
 import math

@@ -49,13 +49,14 @@ class OrbitSampler(BaseSampler):
         Units that may be exchanged, each a list of parameters (or one name): [["x1", "y1"], ["x2",
         "y2"], ["x3", "y3"]]. For several kinds of units, a list of such lists.
     mirrored : list of str, optional
-        Parameters each of which may be reflected about the middle of its range, the geometric one if it is
-        logarithmic. If one belongs to a unit, the same parameter of the other units must be mirrored too.
+        Parameters each of which may be reflected about the middle of its range, the geometric one
+        if it is logarithmic. If one belongs to a unit, the same parameter of the other units must
+        be mirrored too.
     ring : list, optional
         Units, or parameters, in a ring: a cyclic shift by one place gives the same value.
     group : Group, optional
-        Any of `ob.groups` that maps the ranges onto themselves, in their own units, logarithms where a range is
-        logarithmic. It acts on `parameters`.
+        Any of `ob.groups` that maps the ranges onto themselves, in their own units, logarithms
+        where a range is logarithmic. It acts on `parameters`.
     parameters : list of str, optional
         The names that `group` acts on, in the order of its coordinates.
     agent : callable, optional
@@ -185,7 +186,8 @@ class OrbitSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            read = self._read.pop((study.study_name, trial.number), None)  # a moment ago, for the space
+            # a moment ago, for the space
+            read = self._read.pop((study.study_name, trial.number), None)
             if read is None:
                 now = study.get_trials(deepcopy=False)
                 read = (self._view(study, now), now)
@@ -255,7 +257,8 @@ class OrbitSampler(BaseSampler):
         Returns
         -------
         SuggestedSymmetry
-            With `arguments` for this class and `report`, the evidence, as `ob.find_symmetry` gives it.
+            With `arguments` for this class and `report`, the evidence, as `ob.find_symmetry` gives
+            it.
 
         Examples
         --------
@@ -297,7 +300,8 @@ class OrbitSampler(BaseSampler):
 
     def _view(self, study: Study, trials: Sequence[FrozenTrial]) -> View:
         """Return what was read of a study, brought up to date."""
-        key = (study.study_name, getattr(study, "_bracket_id", None))  # Hyperband shows each bracket by itself
+        # Hyperband shows each bracket by itself
+        key = (study.study_name, getattr(study, "_bracket_id", None))
         view = self._views.pop(key, None)
         if view is None or not view.fits(trials):
             sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0

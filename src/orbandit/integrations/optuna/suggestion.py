@@ -33,7 +33,8 @@ class SuggestedSymmetry:
     Attributes
     ----------
     arguments : dict
-        What to pass to `OrbitSampler`: `OrbitSampler(**suggestion.arguments)`. Empty if no symmetry was found.
+        What to pass to `OrbitSampler`: `OrbitSampler(**suggestion.arguments)`. Empty if no symmetry
+        was found.
     report : FoundSymmetry
         The evidence, in the names of parameters; its points and its group are of the unit cube.
     """

@@ -61,7 +61,8 @@ class View:
         self._named: dict[str, BaseDistribution] = {}
         self._plain: dict[str, Number] | None = None
         self._driver: Driver | None = None
-        self._flying: dict[int, dict[str, Any]] = {}  # proposals of this process that have not ended
+        # proposals of this process that have not ended
+        self._flying: dict[int, dict[str, Any]] = {}
         self._coordinates = Coordinates({})
         if space is not None:
             self._take(space)

@@ -36,7 +36,8 @@ MAX_SOLIDS = 8
 
 
 MAX_SHOWN = 6
-"""So many agents, the best, are shown in one chart at first; of more, each has a panel of its own."""
+"""So many agents, the best, are shown in one chart at first; of more, each has a panel of its
+own."""
 
 
 class Layer(NamedTuple):

@@ -1,0 +1,122 @@
+"""Write docs/benchmarks/results.md from the results that benchmarks keep in files.
+
+Run as `python scripts/benchmarks_page.py`. It measures nothing: each part is what a benchmark
+prints with `--table`, as Markdown, under the command that prints it. A test holds the page to that.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "benchmarks" / "results.md"
+FIGURE = re.compile(r"  (?P<what>\S.*?)\s+(?P<value>[-+.\de]+)(\s+at (most|least) \S+)?\s*")
+"""A figure by `report`: what, how much, and what it is held against, which is no matter of the
+page."""
+
+
+HEAD = """# Results
+
+This page is made by `python scripts/benchmarks_page.py` from files of results in `benchmarks/`.
+Each command below prints its section. Without `--table` it first measures what is missing. Figures
+are means over seeds, with standard errors.
+"""
+
+
+class Part(NamedTuple):
+    """A section: its title, what was measured, the command that prints it, and its picture."""
+
+    title: str
+    what: str
+    command: tuple[str, ...]
+    picture: str = ""
+
+
+PARTS = (
+    Part(
+        "Does knowing the symmetry pay?",
+        """`ob.maximize` with the group and without it, and other searches, on 19 problems of 2 to 40
+dimensions. Regret is (optimum - true mean) / (optimum - mean over random points), at least 1e-4, of
+the point recommended and of the best point played. All searches have the same seeds and the same
+noise. `group` and `plain` are this version, `old-group` and `old-plain` 0.1.0; "without" is the
+better of `plain` and `old-plain`. `tpe-folded` and `gpsampler-folded` are told folded points.
+Ratios are over the seeds that both sides have.""",
+        ("benchmarks/units.py", "--table", "--version", "cb2d17f"),
+        "units.png",
+    ),
+    Part(
+        "Wind farms of IEA Wind Task 37",
+        """Annual energy as a black box, without gradients, with the published rules as constraints
+and the same repair for all. `exact` evaluates a year; `noisy` four winds drawn from the rose.
+`group` and `plain` are `OrbitGP` with the exchange of turbines and without it, `tree-group` and
+`tree-plain` `OrbitTree`. Published results took other numbers of evaluations, some of them with
+gradients.""",
+        ("benchmarks/iea37.py", "--table"),
+        "iea37.png",
+    ),
+    Part(
+        "A symmetry that is wrong",
+        """Problems with exchangeable units whose symmetry holds, is broken a little, or is wrong:
+no group, the group taken as exact, and `symmetry="approximate"`.""",
+        ("benchmarks/doubt.py", "--table", "--version", "dd97dee"),
+    ),
+    Part(
+        "Published algorithms on the paper's settings",
+        """The experiment `examples/paper.toml`: cumulative and simple regret of each agent with the
+group, beside those without it. Ratios are in bold where the 95 % interval of the ratio of cumulative
+regrets is below 1.""",
+        ("benchmarks/paper.py", "--table"),
+    ),
+)
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
+
+
+def page() -> str:
+    """Return the page, made from the results in the repository."""
+    return HEAD + "".join(section(part) for part in PARTS)
+
+
+def section(part: Part) -> str:
+    """Return a section."""
+    parts = [f"\n## {part.title}\n", f"{part.what}\n", f"```sh\npython {' '.join(part.command)}\n```\n"]
+    if part.picture:
+        parts.append(f"![{part.title}](../images/{part.picture})\n")
+    return "\n".join([*parts, markdown(printed(part.command, bool(part.picture)))])
+
+
+def printed(command: tuple[str, ...], has_picture: bool) -> str:
+    """Return what a command prints, its picture put aside."""
+    with TemporaryDirectory() as folder:
+        aside = ["--picture", str(Path(folder) / "picture.png")] if has_picture else []
+        return subprocess.run(
+            [sys.executable, *command, *aside], cwd=ROOT, check=True, text=True, capture_output=True
+        ).stdout
+
+
+def markdown(text: str) -> str:
+    """Return printed lines as Markdown: tables as they are, figures as a table, titles in bold."""
+    lines: list[str] = []
+    kind = ""
+    for raw in text.splitlines():
+        if not raw.strip() or raw.startswith("picture:"):
+            continue
+        figure = FIGURE.fullmatch(raw)
+        before, kind = kind, "figure" if figure else "table" if raw.startswith("|") else "words"
+        if kind != before:
+            lines += ["", "| figure | value |", "| --- | --- |"] if figure else [""]
+        if figure:
+            lines.append(f"| {figure['what']} | {figure['value']} |")
+        else:
+            lines.append(raw if kind == "table" else f"**{raw.strip()}**\n")
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+if __name__ == "__main__":
+    main()

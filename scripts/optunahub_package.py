@@ -11,6 +11,7 @@ there: `pre-commit run --files package/samplers/orbit_sampler/*`.
 
 import argparse
 import inspect
+import json
 import re
 import shutil
 import textwrap
@@ -125,7 +126,7 @@ def write(folder: Path) -> Path:
     parts = sections(OrbitSampler.__doc__ or "")
     signature = ", ".join(str(item) for item in list(inspect.signature(OrbitSampler.__init__).parameters)[1:])
     readme = README.format(
-        summary=parts["Summary"].replace(";", ",").rstrip("."),
+        summary=json.dumps(parts["Summary"].rstrip("."), ensure_ascii=False),
         versions=tested_versions(),
         signature=f"`OrbitSampler(*, {signature})`",
         parameters=listed(parts["Parameters"]),

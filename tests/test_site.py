@@ -156,7 +156,7 @@ def test_what_pages_load_and_link_to_is_there(site, pages):
 def test_files_beside_the_guide_are_pages(site):
     changelog = (site / "changelog.html").read_text(encoding="utf-8")
     assert 'href="moving.html"' in changelog
-    assert ">0.1.0" in changelog
+    assert ">[0.1.0]" in changelog
     guide = (site / "howto" / "experiments.html").read_text(encoding="utf-8")
     assert 'href="../files/examples/cone.toml.html"' in guide
     source = (ROOT / "examples" / "cone.toml").read_text(encoding="utf-8")

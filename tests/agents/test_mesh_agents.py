@@ -132,7 +132,7 @@ def test_a_mesh_that_leaves_out_a_part_of_the_space_says_so(kind, pending):
         lambda: agent.expect([0.9, 0.9]),
         lambda: agent.tell_batch([[0.1, 0.1], [0.9, 0.9]], [1.0, 1.0]),
     ):
-        with pytest.raises(InputError, match="does not cover"):
+        with pytest.raises(InputError, match="must cover the space"):
             call()
     assert agent.rounds == agent.counts().sum() == 0
 

@@ -94,7 +94,7 @@ def test_a_first_trial_that_cannot_keep_the_rule_is_told_with_the_remedy():
     assert all(narrow(trial.params) >= 0 for trial in study.trials[1:])
 
 
-@pytest.mark.filterwarnings("ignore:trial 0 breaks")
+@pytest.mark.filterwarnings("ignore:trial 0 violates")
 @pytest.mark.parametrize(
     ("rule", "said"),
     [

@@ -73,7 +73,7 @@ def test_theorem_1_is_lemma_6_on_the_paper_s_net():
 
 def test_the_paper_s_delta():
     assert T.paper_delta(1000, 6, 3) == pytest.approx((math.log(1000) / 6000) ** 0.2)
-    with pytest.raises(InputError, match="infinite"):
+    with pytest.raises(InputError, match="`order` must be finite"):
         T.paper_delta(1000, math.inf, 3)
 
 

@@ -143,8 +143,8 @@ def build(kind: str, table: Mapping[str, Any], folder: Path | None = None) -> An
     >>> build("group", {"class": "SignFlips", "dim": 2, "center": [0.5, 0.5]})
     SignFlips(2).centered([0.5, 0.5])
     >>> build("space", {"class": "Ball", "dim": 2, "raduis": 2.0})
-    Traceback (most recent call last): orbandit.errors.SpecError: unknown key 'raduis' of space
-    Ball. Did you mean 'radius'? Known: dim, radius, center.
+    Traceback (most recent call last):
+    orbandit.errors.SpecError: unknown key 'raduis' of space Ball. Did you mean 'radius'? Known: dim, radius, center.
     """
     mistakes: list[Mistake] = []
     made = construct(kind, table, (), folder, mistakes)

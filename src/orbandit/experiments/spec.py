@@ -176,8 +176,12 @@ class Experiment:
             Number of seeds, which are 0, 1, ...
         """
         description = {**self.description, "horizons": [horizon], "seeds": seeds}
+        description["agent"] = [
+            {key: value for key, value in table.items() if key != "horizons"} for table in self.description["agent"]
+        ]
+        agents = tuple(replace(agent, horizons=(horizon,)) for agent in self.agents)
         numbers = tuple(range(seeds))
-        return replace(self, horizons=(horizon,), seeds=numbers, description=description)
+        return replace(self, agents=agents, horizons=(horizon,), seeds=numbers, description=description)
 
     def build_problem(self, name: str) -> Problem:
         """Return the problem of a name, which is built once in a process.

@@ -247,47 +247,57 @@ class POO:
 
 
 class HCT:
-    """HCT and VHCT as on paper, but that all bounds of a round have the same t+; computed anew in every round."""
+    """HCT and VHCT as on paper, but that all bounds of a round have the same t+; computed anew in every round.
+
+    Pending asks count as plays: they shrink radii, and lead below leaves, but only rewards cut a cell.
+    """
 
     def __init__(self, halves, nu, rho, c, delta, tie, by_variance):
         self.halves, self.nu, self.rho, self.tie, self.by_variance = halves, nu, rho, tie, by_variance
         self.square, self.fraction, self.t = c**2, (rho / (3 * nu)) ** 0.125 * delta, 1
-        self.rewards, self.cut = {}, set()
+        self.rewards, self.pending, self.cut = {}, {}, set()
 
     def width(self):
         return self.square * math.log(1 / min(1, self.fraction / 2 ** math.ceil(math.log2(self.t))))
 
+    def visits(self, cell):
+        return len(self.rewards.get(cell, [])) + self.pending.get(cell, 0)
+
     def radius(self, cell, count):
         if not self.by_variance:
             return math.sqrt(self.width() / count)
-        variance = np.var(self.rewards[cell])
+        variance = np.var(self.rewards[cell]) if self.rewards.get(cell) else 0.25
         return math.sqrt(2 * variance * self.width() / count) + 3 * self.width() / count
 
-    def is_known(self, depth, cell):
-        count = len(self.rewards.get(cell, []))
+    def is_known(self, depth, cell, count):
         return count > 0 and self.radius(cell, count) <= self.nu * self.rho**depth
 
     def bound(self, depth, cell):
-        upper, rewards = math.inf, self.rewards.get(cell)
-        if rewards:
-            upper = np.mean(rewards) + self.nu * self.rho**depth + self.radius(cell, len(rewards))
+        upper, visits = math.inf, self.visits(cell)
+        if visits:
+            mean = np.mean(self.rewards.get(cell) or [0.5])
+            upper = mean + self.nu * self.rho**depth + self.radius(cell, visits)
         if cell in self.cut:
             upper = min(upper, max(self.bound(depth + 1, half) for half in self.halves(cell)))
         return upper
 
     def ask(self, root):
-        self.cell, self.depth = root, 0
+        """Return the cell to play and its depth."""
+        cell, depth = root, 0
         self.cut.add(root)
-        while self.cell == root or (self.cell in self.cut and self.is_known(self.depth, self.cell)):
-            self.cell = max(self.halves(self.cell), key=lambda half: (self.bound(self.depth + 1, half), self.tie(half)))
-            self.depth += 1
-        return self.cell
+        while cell == root or self.is_known(depth, cell, self.visits(cell)):
+            depth += 1
+            cell = max(self.halves(cell), key=lambda half: (self.bound(depth, half), self.tie(half)))
+        return cell, depth
 
-    def tell(self, reward):
-        self.rewards.setdefault(self.cell, []).append(reward)
+    def expect(self, cell, amount):
+        self.pending[cell] = self.pending.get(cell, 0) + amount
+
+    def tell(self, cell, depth, reward):
+        self.rewards.setdefault(cell, []).append(reward)
         self.t += 1
-        if self.is_known(self.depth, self.cell):
-            self.cut.add(self.cell)
+        if self.is_known(depth, cell, len(self.rewards[cell])):
+            self.cut.add(cell)
 
 
 class StoSOO:

@@ -48,6 +48,21 @@ def test_a_loaded_agent_goes_on_as_the_saved_one(name, horizon, bits, tmp_path):
     np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
 
 
+@pytest.mark.parametrize("kind", [ob.agents.HCT, ob.agents.VHCT])
+def test_a_loaded_tree_has_the_bounds_of_the_saved_one_while_asks_are_pending(kind, tmp_path):
+    """Asks lead below a leaf, which is then cut by its rewards: its B-value must heed those below at once."""
+    agent = kind(ob.spaces.Box(0, 1, dim=1), horizon=1000, nu=1.0, rho=0.5, c=0.1, delta=0.01, seed=0)
+    rng, pending, path = np.random.default_rng(0), [], tmp_path / "agent.npz"
+    for _ in range(60):
+        while len(pending) < 8:
+            pending.append(agent.ask())
+        point = pending.pop(int(rng.integers(len(pending))))
+        agent.tell(point, float(rng.random() < 1 - abs(point[0] - 0.37)))
+        agent.save(path)
+        loaded = kind.load(path)
+        np.testing.assert_allclose(loaded._tree.table.bounds, agent._tree.table.bounds, rtol=1e-12)
+
+
 def test_saving_replaces_the_file_in_one_step(tmp_path, monkeypatch):
     agent = AGENTS["UniformMesh"](horizon=100, seed=0)
     path = tmp_path / "agent"

@@ -31,10 +31,34 @@ def test_it_plays_the_published_algorithm(kind, place, compiled, monkeypatch):
     draws, mean = np.random.default_rng(4).random(n), mean_in(space)
     played, points = rounds_of(agent, mean, draws, np.arange(n))
     for t in range(n):
-        cell = twin.ask(1)
+        cell, depth = twin.ask(1)
         np.testing.assert_allclose(points[t], cells.point(cell), atol=1e-12)
-        twin.tell(float(draws[t] < played[t]))
+        twin.tell(cell, depth, float(draws[t] < played[t]))
     assert (agent._stats[:, CUT] != 0).sum() == len(twin.cut) > 5
+
+
+@pytest.mark.parametrize("place", PLACES)
+@kinds
+def test_pending_asks_count_as_plays(kind, place):
+    """Answers come late and in any order; asks lead below leaves meanwhile."""
+    space, group = PLACES[place]
+    n = 120
+    agent = kind(space, group, horizon=n, nu=1.0, rho=0.5, c=0.1, delta=0.01, seed=3)
+    cells, mean, rng = Cells(agent), mean_in(space), np.random.default_rng(4)
+    twin = naive.HCT(cells.halves, 1.0, 0.5, 0.1, 0.01, cells.tie, kind is A.VHCT)
+    waiting = []
+    for _ in range(n):
+        while len(waiting) < 6:
+            point, (cell, depth) = agent.ask(), twin.ask(1)
+            np.testing.assert_allclose(point, cells.point(cell), atol=1e-12)
+            twin.expect(cell, 1)
+            waiting.append((point, cell, depth))
+        point, cell, depth = waiting.pop(int(rng.integers(len(waiting))))
+        reward = float(rng.random() < mean(point[None])[0])
+        agent.tell(point, reward)
+        twin.expect(cell, -1)
+        twin.tell(cell, depth, reward)
+    assert len(twin.cut) > 5
 
 
 @kinds

@@ -158,18 +158,18 @@ def add(
     width: float,
     by_variance: bool,
 ) -> None:
-    """Add a reward and pending observations to a cell; mend the B-values above it, and cut it if its rewards do."""
+    """Add a reward and pending observations to a cell, cut it if its rewards do, and mend the B-values above it."""
     stats[node, SUM] += amount
     stats[node, COUNT] += count
     stats[node, PENDING] += pending
     stats[node, SQUARES] += amount * amount
+    known = stats[node, COUNT] >= enough(node, stats, depths, widths, width, by_variance)
+    if known and count > 0.0 and depths[node] < len(widths) - 1:
+        stats[node, CUT] = 1.0  # before its B-value, since pending asks below it may have finite B-values
     above = node
     while above >= 0:
         bound(above, bounds, stats, children, depths, widths, width, by_variance)
         above = parents[above]
-    known = stats[node, COUNT] >= enough(node, stats, depths, widths, width, by_variance)
-    if known and count > 0.0 and depths[node] < len(widths) - 1:
-        stats[node, CUT] = 1.0  # its halves have infinite B, so its own stays
 
 
 @compiled

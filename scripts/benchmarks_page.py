@@ -66,8 +66,8 @@ no group, the group taken as exact, and `symmetry="approximate"`.""",
     Part(
         "Published algorithms on the paper's settings",
         """The experiment `examples/paper.toml`: cumulative and simple regret of each agent with the
-group, beside those without it. Ratios are in bold where the 95 % interval of the ratio of cumulative
-regrets is below 1.""",
+group, beside those without it. Ratios to the regret without the group are in bold where their 95 %
+interval is below 1. In the first table, ratios above one half are in bold.""",
         ("benchmarks/paper.py", "--table"),
     ),
 )

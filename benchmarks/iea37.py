@@ -3,7 +3,8 @@
 Run as `python benchmarks/iea37.py`, or on a part: `--turbines 16 --kinds exact --rivals group plain
 --budget 1000 --seeds 2 --jobs 2`. It needs the extra `bench`. Every run that has ended is added to
 benchmarks/iea37_results.jsonl, and what is there is not run again. At the end, and with `--table`
-without measuring anything, the tables are printed and docs/images/iea37.png is drawn.
+without measuring anything, the tables are printed; `--picture docs/images/iea37.png` draws them,
+too.
 
     group, plain                 `ob.maximize` by OrbitGP with the exchanges of turbines and without, and the rules as
                                  `feasible`
@@ -50,7 +51,7 @@ class Look(NamedTuple):
 
 
 ROOT = Path(__file__).parents[1]
-RESULTS, PICTURE = Path(__file__).with_name("iea37_results.jsonl"), ROOT / "docs" / "images" / "iea37.png"
+RESULTS = Path(__file__).with_name("iea37_results.jsonl")
 BUDGETS, SEEDS = (300, 1_000, 5_000), 5
 RADII = {16: 1_300.0, 36: 2_000.0, 64: 3_000.0}
 REPAIRS = 20
@@ -122,7 +123,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many, from 0 on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file of runs")
-    parser.add_argument("--picture", type=Path, default=PICTURE)
+    parser.add_argument("--picture", type=Path, metavar="PATH", help="draw the results, too")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     chosen = parser.parse_args()
     runs = {run.case: run for run in read_lines(Run, chosen.out)}
@@ -138,9 +139,14 @@ def main() -> None:
             runs[run.case] = run
     for turbines in chosen.turbines:
         for kind in chosen.kinds:
-            table([run for run in runs.values() if (run.turbines, run.kind) == (turbines, kind)], turbines, kind)
-    draw(list(runs.values()), chosen.picture)
-    print(f"picture: {chosen.picture}")
+            own = [run for run in runs.values() if (run.turbines, run.kind) == (turbines, kind)]
+            if own:
+                table(own, turbines, kind)
+            else:
+                print(f"\n{turbines} turbines, {kind}: not measured")
+    if chosen.picture is not None:
+        draw(list(runs.values()), chosen.picture)
+        print(f"picture: {chosen.picture}")
 
 
 # --- runs ---

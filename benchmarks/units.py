@@ -4,9 +4,9 @@ Run as `python benchmarks/units.py`, or on a part: `--problems coverage iea37 --
 --budgets 100 300 --seeds 5 --jobs 2`. Every run that has ended is added to
 benchmarks/units_results.jsonl, and what is there is not run again: rivals do not change, and a
 benchmark that was stopped goes on. `--quick` is 3 seeds. At the end, and with `--table` without
-measuring anything, the tables are printed and docs/images/units.png is drawn. `--check` measures
-whether means are invariant, whether the optima are what the file says, and whether 0.1.0 has the
-same problems.
+measuring anything, the tables are printed; `--picture docs/images/units.png` draws the ratios, too.
+`--check` measures whether means are invariant, whether the optima are what the file says, and
+whether 0.1.0 has the same problems.
 
 It needs the extra `bench` (of torch, the build for processors will do), git, and a clone that has
 the commit of 0.1.0: that version's sources are taken from it once, into out/, and run in processes
@@ -58,7 +58,7 @@ from orbandit.pictures.figures import new_figure
 from orbandit.pictures.palette import COLORS, GRAY, INK
 
 ROOT = Path(__file__).parents[1]
-RESULTS, PICTURE = Path(__file__).with_name("units_results.jsonl"), ROOT / "docs" / "images" / "units.png"
+RESULTS = Path(__file__).with_name("units_results.jsonl")
 BUDGETS, FIRST_SEED, SEEDS, QUICK = (100, 300, 1_000, 5_000), 5_000, 10, 3
 OLD, OLD_COMMIT = "0.1.0", "8e2aff0"
 OURS, WITHOUT = "group", ("plain", "old-plain")
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--version", default="", help="of orbandit: by default, of the sources that are run")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file of runs")
-    parser.add_argument("--picture", type=Path, default=PICTURE)
+    parser.add_argument("--picture", type=Path, metavar="PATH", help="draw the ratios, too")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     parser.add_argument("--check", action="store_true", help="check the problems")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -343,8 +343,8 @@ Table = dict[str, dict[str, Figures]]
 """By problem and rival."""
 
 
-def table(rows: Sequence[Row], version: str, budgets: Sequence[int], picture: Path) -> None:
-    """Print and draw all that there is of a version of orbandit, and of its rivals."""
+def table(rows: Sequence[Row], version: str, budgets: Sequence[int], picture: Path | None) -> None:
+    """Print, and draw if there is a path, all that there is of a version of orbandit, and of its rivals."""
     if rows and not any(row.version == version for row in rows):
         others = [row.version for row in rows if row.version not in ("", OLD)]
         print(f"there is no run of orbandit {version}; the last one there is: {others[-1] if others else 'none'}")
@@ -356,9 +356,13 @@ def table(rows: Sequence[Row], version: str, budgets: Sequence[int], picture: Pa
     ratios: dict[str, dict[int, dict[str, float]]] = {"over without": {}, "over the best rival": {}}
     for budget in sorted(budgets):
         at = by_problem([row for row in rows if row.budget == budget and row.version in ("", OLD, version)], known)
-        if at:
+        if any(rival in found for found in at.values() for rival in ORBANDIT if not ORBANDIT[rival]):
             entries(at, budget)
             summary(at, budget, ratios)
+        elif at:
+            print(f"\n{budget:,} evaluations: orbandit {version} was not run")
+    if picture is None:
+        return
     if any(values for found in ratios.values() for values in found.values()):
         draw(ratios, picture)
         print(f"\npicture: {picture}")
@@ -415,6 +419,7 @@ def summary(at: Table, budget: int, ratios: dict[str, dict[int, dict[str, float]
     blind = {problem: over(found[OURS], [found[rival] for rival in WITHOUT]) for problem, found in both.items()}
     blind = {problem: each for problem, each in blind.items() if each.seeds}
     outside = [rival for rival in RIVALS if rival not in ORBANDIT]
+    # all other searches, 0.1.0 and this version without the group among them
     rest, others = best_of(at, OURS, [rival for rival in RIVALS if rival != OURS]), best_of(at, OURS, outside)
     if have:
         print(f"\n{budget:,} evaluations: mean regret with the group over that of others, with its standard error")

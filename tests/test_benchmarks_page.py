@@ -9,11 +9,20 @@ from benchmarks_page import PAGE, ROOT, markdown, page
 
 
 def test_the_page_is_what_the_commands_print():
+    pictures = sorted((ROOT / "docs" / "images").glob("*.png"))
+    before = [(picture.read_bytes(), picture.stat().st_mtime_ns) for picture in pictures]
     assert PAGE.read_text() == page(), "run `python scripts/benchmarks_page.py`"
+    after = [(picture.read_bytes(), picture.stat().st_mtime_ns) for picture in pictures]
+    assert after == before, "a picture is drawn only where `--picture` asks for it"
+
+
+def test_no_section_is_empty():
+    """Where orbandit was not run there is no table of others only."""
+    assert not re.search(r"geometric means over problems\*\*\s+(\*\*|#|$)", PAGE.read_text())
 
 
 def test_figures_lose_what_they_are_held_against():
-    text = "12 problems, geometric means\n  group over without; 3 seeds      0.5   at most 0.6\n\npicture: here.png\n"
+    text = "12 problems, geometric means\n  group over without; 3 seeds      0.5   at most 0.6\n"
     assert markdown(text) == (
         "**12 problems, geometric means**\n\n| figure | value |\n| --- | --- |\n| group over without; 3 seeds | 0.5 |\n"
     )

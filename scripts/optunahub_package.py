@@ -70,8 +70,10 @@ any of them may be killed.
 
 ## Installation
 
+In a clone of orbandit:
+
 ```shell
-$ pip install 'orbandit[optuna]'
+$ pip install '.[optuna]'
 ```
 
 ## Example

@@ -246,7 +246,7 @@ def test_the_module_runs_as_the_command():
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(path, capsys, monkeypatch, tmp_path):
     if path.name == "floris_farm.py":
-        pytest.importorskip("floris", reason="FLORIS is not installed: pip install 'orbandit[floris]'")
+        pytest.importorskip("floris", reason="FLORIS is not installed: install orbandit with the extra `floris`")
     simulate = ob.simulate
 
     def shorter(agent, problem, horizon, seeds, **how):

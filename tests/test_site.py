@@ -82,7 +82,7 @@ def words(path):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """The site, built once, with warnings as errors."""
-    pytest.importorskip("mkdocstrings", reason="the site needs mkdocs: pip install 'orbandit[docs]'")
+    pytest.importorskip("mkdocstrings", reason="the site needs mkdocs: install orbandit with the extra `docs`")
     place = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", os.fspath(place)]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}

@@ -22,7 +22,7 @@ def test_the_extra_is_named_where_optuna_is_missing():
     code = "import sys; sys.modules['optuna'] = None; import orbandit as ob\ntry: ob.integrations.optuna\n"
     code += "except ob.errors.MissingExtraError as error: print(error)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "the sampler needs Optuna: pip install 'orbandit[optuna]'."
+    assert done.stdout.strip() == "the sampler needs Optuna: install orbandit with the extra `optuna`."
 
 
 def test_optuna_is_imported_on_first_use():

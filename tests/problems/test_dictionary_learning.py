@@ -236,7 +236,7 @@ def test_every_place_can_be_taken_once_but_constant_ones():
 def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage", None)
     for make in (ob.problems.image_patches, ob.problems.DictionaryLearning):
-        with pytest.raises(MissingExtraError, match=r"orbandit\[images\]"):
+        with pytest.raises(MissingExtraError, match="with the extra `images`"):
             make()
 
 

@@ -46,7 +46,7 @@ def test_dots_are_the_orbit_and_the_star_is_the_fold(tmp_path):
 def test_a_missing_matplotlib_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "orbandit.pictures.shown_figure", raising=False)
-    with pytest.raises(ob.errors.MissingExtraError, match=r"orbandit\[plot\]"):
+    with pytest.raises(ob.errors.MissingExtraError, match="with the extra `plot`"):
         draw_orbit(S.Ball(2), G.Dihedral(5), [0.3, 0.6])
 
 

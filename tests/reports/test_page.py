@@ -400,6 +400,6 @@ def test_what_is_refused(results, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="must be a folder"):
         report(results, tmp_path / "page.html", figures=tmp_path / "file")
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(MissingExtraError, match=r"orbandit\[report\]"):
+    with pytest.raises(MissingExtraError, match="with the extra `report`"):
         report(results, tmp_path / "other.html")
     assert not (tmp_path / "other.html").exists()

@@ -89,7 +89,9 @@ def on_dask(
     try:
         dask, distributed = import_module("dask"), import_module("distributed")
     except ImportError as error:
-        raise MissingExtraError("the engine dask needs dask.distributed: pip install 'orbandit[cluster]'.") from error
+        raise MissingExtraError(
+            "the engine dask needs dask.distributed: install orbandit with the extra `cluster`."
+        ) from error
     with ExitStack() as stack:
         stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": MAX_LOST_WORKERS}))
         place: Any = scheduler

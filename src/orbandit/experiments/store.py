@@ -469,7 +469,9 @@ def _extra(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise MissingExtraError(f"tables need {name}: pip install 'orbandit[frames]'; .csv needs nothing.") from error
+        raise MissingExtraError(
+            f"tables need {name}: install orbandit with the extra `frames`; .csv needs nothing."
+        ) from error
 
 
 def _insert(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:

@@ -163,7 +163,7 @@ class OrbitGraph:
         try:
             import networkx
         except ImportError as error:
-            raise MissingExtraError("to_networkx needs networkx: pip install 'orbandit[graph]'.") from error
+            raise MissingExtraError("to_networkx needs networkx: install orbandit with the extra `graph`.") from error
         graph: networkx.Graph[int] = networkx.Graph()
         graph.add_nodes_from(range(len(self)))
         vertex = np.repeat(np.arange(len(self)), np.diff(self._indptr))

@@ -24,7 +24,7 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from orbandit.pictures.shown_figure import ShownFigure
     except ImportError as error:
-        raise MissingExtraError("pictures need matplotlib: pip install 'orbandit[plot]'.") from error
+        raise MissingExtraError("pictures need matplotlib: install orbandit with the extra `plot`.") from error
     return ShownFigure(figsize=(width, height), layout="constrained")
 
 

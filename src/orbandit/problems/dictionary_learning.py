@@ -344,6 +344,6 @@ def _photograph(name: str) -> Array:
     try:
         from skimage import data
     except ImportError as error:
-        raise MissingExtraError("image patches need scikit-image: pip install 'orbandit[images]'.") from error
+        raise MissingExtraError("image patches need scikit-image: install orbandit with the extra `images`.") from error
     pixels = np.asarray(getattr(data, name)(), dtype=np.float64)
     return pixels if pixels.ndim == 2 else pixels @ GREY

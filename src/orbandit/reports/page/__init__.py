@@ -211,4 +211,4 @@ def _needed(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise MissingExtraError(f"pages need {package}: pip install 'orbandit[report]'.") from error
+        raise MissingExtraError(f"pages need {package}: install orbandit with the extra `report`.") from error

@@ -2,8 +2,8 @@
 
     D = ln 2 / ln(1 / rho_max),    n = 0,    N = 1,    S = {HOO(nu, rho_max)}
     repeat:  while N <= D ln(n / ln n) / 2:
-                 for i = 1, ..., N add HOO(nu, rho_max^(2N / (2i + 1))) to S, and let it play n / N
-                 rounds n = 2n, N = 2N
+                 for i = 1, ..., N add HOO(nu, rho_max^(2N / (2i + 1))) to S; it plays n / N rounds
+                 n = 2n, N = 2N
              let each of S play one round; n = n + N
 
 J.-B. Grill, M. Valko, R. Munos, Black-box optimization of noisy functions with unknown smoothness,

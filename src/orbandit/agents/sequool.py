@@ -1,7 +1,7 @@
 """SequOOL: sequential online optimisation of rewards without noise, on cells over the space or its orbits.
 
-    open the root; for h = 1, ..., h_max open the h_max / h cells of depth h with the largest
-    rewards to open a cell is to play the points of its halves, once each
+    open the root; for h = 1, ..., h_max open the h_max / h cells of depth h with the largest rewards
+    to open a cell is to play the points of its halves, once each
 
 P. L. Bartlett, V. Gabillon, M. Valko, A simple parameter-free and adaptive approach to optimization
 under a minimal local smoothness assumption, 2019, Section 3. **It takes each reward for the mean

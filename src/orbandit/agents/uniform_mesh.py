@@ -4,8 +4,7 @@
 
 R. Kleinberg, Nearly tight bounds for the continuum-armed bandit problem, 2005. With a group the
 mesh has representatives only, and delta = (log n / (n |G|))^(1/(d+2)), as in UniformMesh-N: no
-reward is shared, but there are
-|G| times fewer arms.
+reward is shared, but there are |G| times fewer arms.
 """
 
 from collections.abc import Sequence

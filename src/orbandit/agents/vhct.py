@@ -1,8 +1,8 @@
 """VHCT: the high-confidence tree with variances, on cells over the space or over its orbits.
 
-    U(h, i) = mean + nu rho^h + sqrt(2 c^2 V log(1 / d(t+)) / T) + 3 c^2 log(1 / d(t+)) / T V the
-    variance of the T rewards of cell i of depth h; the rest is as in HCT, and the way down leads on
-    from a cell if T is so large that the last two terms are at most nu rho^h
+    U(h, i) = mean + nu rho^h + sqrt(2 c^2 V log(1 / d(t+)) / T) + 3 c^2 log(1 / d(t+)) / T
+    V the variance of the T rewards of cell i of depth h; the rest is as in HCT, and the way down leads
+    on from a cell if T is so large that the last two terms are at most nu rho^h
 
 W. Li, C.-H. Wang, G. Cheng, Q. Song, Optimum-statistical collaboration towards general and
 efficient black-box optimization, 2023, for independent rewards within [0, 1]. With a group, halves

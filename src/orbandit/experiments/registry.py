@@ -2,9 +2,10 @@
 
 A table names its class, and gives the constructor's parameters as keys:
 
-    space = { class = "Box", low = 0.0, high = 1.0, dim = 3 } space = { class = "Polytope.regular",
-    name = "icosahedron" } space = { class = "Product", parts = [{ class = "Ball", dim = 2 }, {
-    class = "Ball", dim = 2 }] } group = { class = "SignFlips", dim = 2, center = [0.5, 0.5] }
+    space = { class = "Box", low = 0.0, high = 1.0, dim = 3 }
+    space = { class = "Polytope.regular", name = "icosahedron" }
+    space = { class = "Product", parts = [{ class = "Ball", dim = 2 }, { class = "Ball", dim = 2 }] }
+    group = { class = "SignFlips", dim = 2, center = [0.5, 0.5] }
 
 The string "none" stands for None where that is allowed, "module:function" for a function, and
 "module:Class" for a class of the user's own; an agent may be any callable that makes one. Paths of

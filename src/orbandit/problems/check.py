@@ -5,8 +5,8 @@ rewards     in range, and the averages of 200 at each of eight points, and of al
             mean, besides the problem's own `bias`
 asymmetry   the largest |f(x) - f(g x)| over sampled points and random elements
 steepest    the largest |f(x) - f(y)| / ||x - y|| over sampled pairs, far and near, and climbing from the steepest.
-            For an invariant f this is the slope in the orbit metric too: |f(x) - f(y)| = |f(x) -
-            f(g y)| A problem without a constant claims none
+            For an invariant f this is the slope in the orbit metric too: |f(x) - f(y)| = |f(x) - f(g y)|.
+            A problem without a constant claims none
 best        the largest f over sampled points, points around the optimizer, and climbing from the best
 rules       `feasible`, if the problem has it: the same at x and g x, and kept by the optimizer; `best` is then among
             points that keep them

@@ -187,8 +187,9 @@ class RatingFactorization(Problem):
 
     References
     ----------
-    C. Eckart, G. Young, The approximation of one matrix by another of lower rank, 1936. A.
-    Cichocki, A.-H. Phan, Fast local algorithms for large scale nonnegative matrix and tensor
+    C. Eckart, G. Young, The approximation of one matrix by another of lower rank, 1936.
+
+    A. Cichocki, A.-H. Phan, Fast local algorithms for large scale nonnegative matrix and tensor
     factorizations, 2009.
     """
 

@@ -186,8 +186,8 @@ class ClippedGaussian(ScaledNoise):
         With centres a and b of the two Gaussians, u = -a / s, v = (1 - a) / s and D = (b - a) / s
         it is
 
-            P(0) log(P(0) / P'(0)) + P(1) log(P(1) / P'(1)) + (1 - P(0) - P(1)) D^2 / 2 - D (phi(u)
-            - phi(v)).
+            P(0) log(P(0) / P'(0)) + P(1) log(P(1) / P'(1))
+                + (1 - P(0) - P(1)) D^2 / 2 - D (phi(u) - phi(v)).
 
         Far from both ends that is (mean - other)^2 / 2 s^2, and nearer to them it is larger.
         """

@@ -34,9 +34,9 @@ on c; its solution scaled until it satisfies all is an upper bound; and rows tha
 added until the two are close. Both are made safe against the solver's tolerances: the lower bound
 is that of a dual solution scaled until it is feasible.
 
-    T. Graves, T. L. Lai, Asymptotically efficient adaptive choice of control laws, 1997 S.
-    Magureanu, R. Combes, A. Proutiere, Lipschitz bandits: regret lower bounds and optimal
-    algorithms, 2014
+    T. Graves, T. L. Lai, Asymptotically efficient adaptive choice of control laws, 1997
+    S. Magureanu, R. Combes, A. Proutiere, Lipschitz bandits: regret lower bounds and optimal
+        algorithms, 2014
 """
 
 from dataclasses import dataclass

@@ -56,8 +56,9 @@ class POO(Agent):
         The nu of all instances, in units of rewards: the largest difference of rewards in the
         space.
     rho_max : float, default 0.9
-        The largest rho that is tried, in (0, 1). Larger ones are for harder problems, and take more
-        instances.
+        A number in (0, 1) that gives the values of rho: rho_max itself, and rho_max^(2N / (2i + 1))
+        for i = 1, ..., N and N = 1, 2, 4, ... The largest of N is rho_max^(2N / (2N + 1)), a little
+        above rho_max. A larger rho_max is for harder problems, and takes more instances.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 

@@ -65,10 +65,9 @@ class CKLUCB(Agent):
         How fine the mesh is. "order" is by the order of the group, (log n / (n |G|))^(1/(d+2)).
         "measured" is by the measured size K of the net, n delta^2 = K log n. "auto" is "order" for
         groups of at most 10,000 elements, otherwise "measured". "safe" has the least regret bound
-        among meshes not coarser than without the group, so that a group cannot make that bound
-        larger; without a group it is "order". Prefer it for short horizons: docs/concepts/agents.md
-        has a table. A number is a length in the space. The rules scale with (high - low) /
-        lipschitz.
+        of `UniformMesh` among meshes not coarser than without the group; no such bound is proved
+        for CKL-UCB. Without a group it is "order". A number is a length in the space. The rules
+        scale with (high - low) / lipschitz.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities drawn from it, once for
         each arm.

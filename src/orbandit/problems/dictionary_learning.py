@@ -120,9 +120,10 @@ class DictionaryLearning(Problem):
     References
     ----------
     B. A. Olshausen, D. J. Field, Emergence of simple-cell receptive field properties by learning a
-    sparse code for natural images, 1996. J. Mairal, F. Bach, J. Ponce, G. Sapiro, Online learning
-    for matrix factorization and sparse coding, 2010 (dictionaries in unit balls, learnt from one
-    patch at a time).
+    sparse code for natural images, 1996.
+
+    J. Mairal, F. Bach, J. Ponce, G. Sapiro, Online learning for matrix factorization and sparse
+    coding, 2010 (dictionaries in unit balls, learnt from one patch at a time).
     """
 
     _is_unit = True

@@ -132,6 +132,9 @@ def test_the_reference_is_of_classes_and_functions(site):
     objects = [line.split()[:2] for line in zlib.decompress(packed).decode().splitlines()]
     assert ["orbandit.problems.check.check", "py:function"] in objects
     assert [name for name, role in objects if role == "py:module"] == []
+    members = {name.rpartition(".")[2] for name, _ in objects}
+    assert "recommend" in members
+    assert not members & {"settle", "rounds_left", "count_rounds", "play_rounds", "turns", "player"}
 
 
 def test_pages_load_nothing_from_another_host(pages):

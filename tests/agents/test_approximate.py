@@ -253,7 +253,7 @@ def test_a_tree_parts_images_that_differ_and_finds_the_better_one(horizon):
     sure = OrbitTree(SQUARE, ORDER, horizon=horizon, seed=0)
     played(agent, unlike, 2_000)
     played(sure, unlike, 2_000)
-    assert not agent.doubts_group
+    assert not agent.tests_symmetry
     assert agent.group is None
     assert unlike(agent.recommend()) > 0.75
     assert unlike(sure.recommend()) < 0.7
@@ -265,7 +265,7 @@ def test_a_tree_keeps_a_true_group_and_plays_its_images():
     assert not np.allclose(points, ORDER.fold(points))
     agent = OrbitTree(SQUARE, ORDER, horizon=1_000, symmetry="approximate", seed=0)
     played(agent, alike, 1_000)
-    assert agent.doubts_group
+    assert agent.tests_symmetry
     assert alike(agent.recommend()) > 0.8
     assert np.array_equal(agent.recommend(), agent.recommend())
 
@@ -288,7 +288,7 @@ def test_a_true_symmetry_is_seldom_given_up_whatever_the_noise():
 def test_trees_that_doubt_go_on_from_files_and_copies(rounds, tmp_path):
     agent = OrbitTree(SQUARE, ORDER, horizon=2_000, symmetry="approximate", seed=0)
     played(agent, unlike, rounds)
-    assert agent.doubts_group == (rounds < 700)
+    assert agent.tests_symmetry == (rounds < 700)
     waiting = [agent.ask() for _ in range(3)]
     agent.save(tmp_path / "agent")
     others = [OrbitTree.load(tmp_path / "agent"), copy.deepcopy(agent)]
@@ -312,9 +312,9 @@ def test_asks_that_wait_while_images_are_parted_are_answered_after():
     for _ in range(2_000):
         point = agent.ask()
         agent.tell(point, float(rng.random() < unlike(point)))
-        if not agent.doubts_group:
+        if not agent.tests_symmetry:
             break
-    assert not agent.doubts_group
+    assert not agent.tests_symmetry
     rounds = agent.rounds
     for point in waiting[:-1]:
         agent.tell(point, 0.5)

@@ -202,7 +202,7 @@ class OrbitTree(Agent):
     def _use(self, points: Points) -> None:
         """Play cells of these points, or random images of theirs if the symmetry is approximate."""
         self.arms, self._region = CellArms(points, self._leaf), points.region
-        if self.doubts_group:
+        if self.tests_symmetry:
             self.arms.turned = self._image
 
     @property
@@ -216,10 +216,10 @@ class OrbitTree(Agent):
         return float(self._leaves.pool[SCALE]) * self._lipschitz / float(self.arms.units.sizes.min())
 
     @property
-    def doubts_group(self) -> bool:
-        """Whether random images are played.
+    def tests_symmetry(self) -> bool:
+        """Whether the symmetry is tested: it is approximate and not rejected yet.
 
-        The symmetry is approximate and was not rejected yet.
+        Then random images of points are played.
         """
         return self._is_doubting and not self._is_parted
 
@@ -265,7 +265,7 @@ class OrbitTree(Agent):
         return node
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
-        if self.doubts_group:
+        if self.tests_symmetry:
             self._question(handle, point, value)
         if handle == ELSEWHERE:
             node = self.arms.handle(point)
@@ -278,7 +278,7 @@ class OrbitTree(Agent):
         else:
             kernels.observe(self._tree, handle, self._leaves.centers[handle], value, released, 0.0)
         self._judge_if_due(self._rounds + 1)
-        if self.doubts_group and self._doubt.is_clear:
+        if self.tests_symmetry and self._doubt.is_clear:
             self._part(point)
 
     def _image(self, point: Array) -> Array:
@@ -402,7 +402,7 @@ class OrbitTree(Agent):
 
     def _is_own(self, node: int, point: Any) -> bool:
         """Return whether a point is the cell's own, or an image of it if images are played."""
-        if self.doubts_group:
+        if self.tests_symmetry:
             apart = np.abs(self._place(point) - self._leaves.centers[node]).max()
             return bool(apart <= self.arms.scale * self.arms.units.space.tolerance)
         return self.arms.key(point) == self.arms.key(self.arms.own_point(node))

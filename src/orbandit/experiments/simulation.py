@@ -345,7 +345,7 @@ def _is_compiled(player: Any, problem: Problem) -> bool:
         return False
     if not isinstance(noise, Bernoulli):
         return False
-    if getattr(player, "doubts_group", False):  # it plays images of its arms
+    if getattr(player, "tests_symmetry", False):  # it plays images of its arms
         return False
     (low, high), (least, largest) = player.reward_range, noise.reward_range
     return low <= least and largest <= high

@@ -23,9 +23,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from results import read_lines
 
 import orbandit as ob
+from orbandit.meshes.cells import CellTree
 from orbandit.reports.summary import AgentResult, HorizonResult, summarise
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +37,8 @@ NEW = ("HCT", "VHCT", "POO", "GPO", "StoSOO", "SequOOL", "StroquOOL", "VROOM", "
 """Published algorithms that `OrbitTree` is compared with."""
 TREES = ("HOO", "HCT", "VHCT", "POO", "GPO", "StoSOO", "SequOOL", "StroquOOL", "VROOM", OURS)
 """Agents on a tree of cells."""
+DEPTHS = range(4, 9)
+"""Depths whose cells are shown."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,13 @@ def table(rows: Sequence[Row]) -> None:
     print("| --- |" + " --- |" * len(horizons))
     for agent in measured(rows, TREES):
         print(f"| {agent} | {' | '.join(helped(rows, agent, horizon) for horizon in horizons)} |")
+    what = "how many, and the optimum less the largest mean at their points, with the group / without it"
+    print(f"\ncells of depth h: {what}")
+    print(f"| problem | {' | '.join(f'h = {depth}' for depth in DEPTHS)} |")
+    print("| --- |" + " --- |" * len(DEPTHS))
+    experiment = ob.experiments.restore(described(), ROOT)
+    for problem in problems:
+        print(f"| {problem} | {' | '.join(best_cells(experiment.build_problem(problem)))} |")
     for horizon in horizons:
         at = {(row.agent, row.problem): row for row in rows if row.horizon == horizon}
         seeds = sorted({row.seeds for row in at.values()})
@@ -178,7 +189,7 @@ def missing(rows: Sequence[Row]) -> Iterator[tuple[int, str]]:
             if count < len(problems)
         ]
         if absent:
-            yield horizon, "all agents" if not any(counts.values()) else ", ".join(absent)
+            yield horizon, "all agents" if not any(counts.values()) else "; ".join(absent)
 
 
 def measured(rows: Sequence[Row], agents: Sequence[str]) -> list[str]:
@@ -204,6 +215,21 @@ def helped(rows: Sequence[Row], agent: str, horizon: int) -> str:
     return f"{sum(at.values())} of {len(at)}" if at else ""
 
 
+def best_cells(problem: ob.problems.Problem) -> Iterator[str]:
+    """Yield for each depth how many cells a tree has, and how near the best of them comes to the optimum."""
+    trees = [CellTree(problem.space, group) for group in (problem.group, None)]
+    levels = [np.array([0]), np.array([0])]
+    for depth in range(1, DEPTHS[-1] + 1):
+        shown = []
+        for i, tree in enumerate(trees):
+            tree.grow(levels[i], DEPTHS[-1])
+            halves = tree.children[levels[i]].ravel()
+            levels[i] = halves[halves >= 0]
+            shown.append(f"{len(levels[i])}: {problem.optimum - problem.mean(tree.points(levels[i])).max():.3f}")
+        if depth in DEPTHS:
+            yield " / ".join(shown)
+
+
 def print_table(agents: Sequence[str], problems: Sequence[str], cells: dict[tuple[str, str], str]) -> None:
     """Print a row for each agent that has a cell."""
     print(f"| agent | {' | '.join(problems)} |")
@@ -218,7 +244,8 @@ def cumulative(row: Row) -> str:
     """Return a regret, and what the group is worth: in bold where the whole interval is below 1."""
     ratio, low, high = row.ratio
     worth = f"{ratio:.2f} ({low:.2f} to {high:.2f})"
-    return f"{row.told:,.4g}, {f'**{worth}**' if high < 1 else worth}"
+    regret = f"{row.told:,.0f}" if row.told >= 1_000 else f"{row.told:.4g}"
+    return f"{regret}, {f'**{worth}**' if high < 1 else worth}"
 
 
 def simple(row: Row) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -306,6 +307,58 @@ def test_the_likelihood_decides_between_multisets_and_aligned_coordinates(mean, 
         agent.tell(point, value)
         loaded.tell(same, value)
     np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+
+
+SIX = G.Symmetric(6)
+
+
+def of_levels(x):
+    """A sum over exchangeable numbers, and a remainder that depends on all of them."""
+    return 0.5 + 0.1 * np.sin(12 * x).sum(axis=1) - np.abs(np.sort(x) - np.linspace(0.1, 0.9, 6)).max(axis=1)
+
+
+def on_hills_near_the_places(x):
+    """A sum over units, and a function of the orbit distance."""
+    return 0.5 * on_hills(x) + 0.5 * near_the_places(x)
+
+
+SUMS = {
+    "units": (S.Box(0.0, 1.0, dim=10), UNITS, on_hills_near_the_places),
+    "numbers": (S.Box(0.0, 1.0, dim=6), SIX, of_levels),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_the_likelihood_may_prefer_the_sum_of_two_kernels(name, tmp_path):
+    space, group, mean = SUMS[name]
+    agent = orbit_gp.OrbitGP(space, group, horizon=200, goal="best", reward_range=(-2.0, 3.0), seed=0)
+    rng = np.random.default_rng(0)
+    around = space.project(group.fold(space.sample(1, 1)) + 0.2 * rng.standard_normal((60, space.dim)))
+    points = np.concatenate([around, space.sample(60, rng)])
+    agent.tell_batch(points, mean(points) + 0.005 * rng.standard_normal(120))
+    assert agent._used == "both"
+    moved = group.act(group.random(1, 1)[0], points[:9])
+    np.testing.assert_allclose([agent.estimate(x) for x in points[:9]], [agent.estimate(x) for x in moved], atol=1e-9)
+    agent.save(tmp_path / "agent")
+    loaded = orbit_gp.OrbitGP.load(tmp_path / "agent")
+    for _ in range(8):
+        point, same = agent.ask(), loaded.ask()
+        np.testing.assert_array_equal(point, same)
+        value = float(mean(point[None])[0])
+        agent.tell(point, value)
+        loaded.tell(same, value)
+    np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+
+
+@pytest.mark.parametrize(("name", "used"), [("units", "second"), *product(SUMS, ["both", "third", 1])])
+def test_a_file_with_a_kernel_that_its_data_cannot_have_is_refused(name, used, tmp_path, monkeypatch):
+    """Nothing was told yet: no point to align to, no scales of a second kernel."""
+    space, group, _ = SUMS[name]
+    agent = orbit_gp.OrbitGP(space, group, horizon=200, goal="best", seed=0)
+    monkeypatch.setattr(agent, "_used", used)
+    agent.save(tmp_path / "agent")
+    with pytest.raises(ob.errors.OrbanditError):
+        orbit_gp.OrbitGP.load(tmp_path / "agent")
 
 
 def test_maximize_is_for_the_best():

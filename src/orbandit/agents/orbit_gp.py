@@ -39,6 +39,7 @@ from orbandit.agents.gaussian.quotient_kernel import (
     QuotientKernel,
     aligned_kernel,
     is_of_folds,
+    multiset_kernel,
     plain_kernel,
     quotient_kernel,
 )
@@ -80,12 +81,17 @@ FOREIGN = 8
 STRENGTHS, WARPED = (1.0,), 10
 """Strengths of the warps tried, besides none, under goal="best", and from how many distinct
 points."""
-ALIGNED = 20
-"""Number of distinct points from which the plain kernel in aligned coordinates is tried, too, under
+COMPARED = 20
+"""Number of distinct points from which a second kernel, and the sum of both, are tried, too, under
 goal="best"."""
+USED = "first", "second", "both"
+"""Which kernels a model may have."""
 PRIOR_RATIO, RATIO_DOUBT = 0.02, 2.0
 """Prior median of the variance of the remainder over that of the invariant part, if the symmetry is
 approximate, and the prior standard deviation of its logarithm."""
+SUMMED_RATIO = 0.3
+"""Prior median of the variance of a second kernel over that of the first, in a sum of both; the
+prior standard deviation of its logarithm is RATIO_DOUBT, too."""
 DEFAULT_FAMILY = {"regret": "matern32", "best": "matern52"}
 """Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
@@ -263,6 +269,7 @@ class OrbitGP(Agent):
         dim, none = self._space.dim, np.empty(0)
         self._start_at = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
         self._reference: Array | None = None
+        self._used = "first"
         self._knows_group = True
         self._told: deque[tuple[Array, float]] = deque(maxlen=MAX_FITTED_POINTS)
         self._foreign = 0
@@ -429,16 +436,9 @@ class OrbitGP(Agent):
             warps = [warped_about(rewards.means, strength, math.sqrt(variance)) for strength in STRENGTHS]
             tried += [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]
         best = min(tried, key=lambda each: each.loss)
-        self._start_at, self._reference = best.parameters, None
-        if self._is_for_best and not self._is_binary and len(rows) >= ALIGNED and self._can_align:
-            reference = model.rewards.points[int(model.means.argmax())].copy()
-            aligned = self._aligned_to(reference)
-            lengths = RELATIVE_LENGTH * aligned.widths
-            plain = self._prior_with(lengths, lengths, LENGTH_DOUBT)
-            fresh_start = plain.lengths if isinstance(aligned, Blended) else aligned.widths
-            other = hypothesis(aligned, rewards, best.warp, plain, [], [fresh_start], noise)
-            if other.loss < best.loss:
-                best, self._reference = other, reference
+        self._start_at, self._reference, self._used = best.parameters, None, "first"
+        if self._is_for_best and not self._is_binary and len(rows) >= COMPARED and self._can_compare:
+            best = self._compared(best, rewards, noise, prior)
         if not self._ground.is_exact:
             best = self._doubted(best, rewards, noise, prior)
         self._model = self._made(best, model.rewards, model.expected)
@@ -473,8 +473,55 @@ class OrbitGP(Agent):
         self._knows_group = best.loss <= other.loss
         if self._knows_group:
             return best
-        self._reference = None
+        self._reference, self._used = None, "first"
         return other
+
+    def _compared(self, best: Hypothesis, rewards: Rewards, noise: Array | None, like: Prior) -> Hypothesis:
+        """Return the most likely of a model with the first kernel, one with the second, and one with their sum."""
+        reference = self._model.rewards.points[int(self._model.means.argmax())].copy() if self._can_align else None
+        second = self._second_kernel(reference)
+        lengths = RELATIVE_LENGTH * second.widths
+        scales = np.append(lengths, PRIOR_REACH) if second.has_reach else lengths
+        prior = self._prior_with(scales, lengths, LENGTH_DOUBT)
+        start = prior.lengths if isinstance(second, Blended) else second.unit
+        tried = {"first": best, "second": hypothesis(second, rewards, best.warp, prior, [], [start], noise)}
+        if self._ground.is_exact:
+            doubts = np.append(np.broadcast_to(like.doubt, len(like.lengths)), np.full(len(scales), LENGTH_DOUBT))
+            both = like._replace(
+                lengths=np.concatenate([like.lengths, scales, [SUMMED_RATIO]]), doubt=np.append(doubts, RATIO_DOUBT)
+            )
+            start = np.concatenate([*(each.parameters.lengths for each in tried.values()), [SUMMED_RATIO]])
+            tried["both"] = hypothesis(Blended(self._kernel, second), rewards, best.warp, both, [], [start], noise)
+        self._used = min(tried, key=lambda name: tried[name].loss)
+        self._reference = None if self._used == "first" else reference
+        return tried[self._used]
+
+    @property
+    def _can_compare(self) -> bool:
+        """Whether there is a second kernel."""
+        return self._can_align or self._multisets is not None
+
+    @cached_property
+    def _multisets(self) -> QuotientKernel | None:
+        """The kernel by distances of multisets, where the first one is of folds and the symmetry is exact."""
+        if self._group is None or not self._ground.is_exact:
+            return None
+        return multiset_kernel(self._space, self._group, self._family)
+
+    def _second_kernel(self, reference: Array | None) -> QuotientKernel:
+        """Return the plain kernel in coordinates aligned to a point, or that of multisets."""
+        if reference is not None:
+            return self._aligned_to(reference)
+        if self._multisets is None:
+            raise ValueError("a second kernel without a point to align to")
+        return self._multisets
+
+    def _kernel_used(self) -> QuotientKernel:
+        """Return the first kernel, the second one, or their sum."""
+        if self._used == "first":
+            return self._kernel
+        second = self._second_kernel(self._reference)
+        return second if self._used == "second" else Blended(self._kernel, second)
 
     @property
     def _can_align(self) -> bool:
@@ -514,9 +561,11 @@ class OrbitGP(Agent):
         return Candidates(points, kernel.features(points))
 
     def _state(self) -> State:
-        state = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
+        state: dict[str, Any] = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
         if not self._ground.is_exact:
             state["knows_group"] = self._knows_group
+        if self._used != "first":
+            state["kernel"] = self._used
         if self.has_warned:
             state["has_warned"] = True
         reference = np.empty((0, self._space.dim)) if self._reference is None else self._reference[None]
@@ -536,7 +585,8 @@ class OrbitGP(Agent):
         self._reference = self._loaded_reference(arrays)
         self._knows_group = bool(state.get("knows_group", True))
         self.has_warned = bool(state.get("has_warned", False))
-        kernel = self._kernel if self._reference is None else self._aligned_to(self._reference)
+        self._used = self._loaded_use(state)
+        kernel = self._kernel_used()
         if not self._knows_group:
             kernel = quotient_kernel(self._space, None, self._family)
         self._model = Model.restore(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
@@ -553,6 +603,16 @@ class OrbitGP(Agent):
         if len(reference) > self._can_align:
             raise ValueError(f"{len(reference)} points to align to")
         return reference[0] if len(reference) else None
+
+    def _loaded_use(self, state: dict[str, Any]) -> str:
+        """Return which kernels the model has; before there were sums, a point to align to told it."""
+        used = state.get("kernel", "first" if self._reference is None else "second")
+        is_aligned = self._reference is not None
+        if used not in USED or (self._can_align and is_aligned != (used != "first")):
+            raise ValueError(f"a model of {shown(used)} of two kernels, which contradicts the point to align to")
+        if used == "both" and not self._ground.is_exact:
+            raise ValueError("a sum of kernels beside an approximate symmetry")
+        return str(used)
 
     def _loaded_start(self, arrays: Arrays) -> Parameters:
         """Return the last parameters of the quotient's kernel; 0.1.0 had no others than its model's."""

@@ -10,6 +10,7 @@ from orbandit._checks import Array, as_dim, identity
 from orbandit.groups.base import Group
 from orbandit.groups.product import Product
 from orbandit.groups.reflection import ReflectionGroup
+from orbandit.groups.structures import Multisets, Structure
 from orbandit.groups.symmetric import adjacent_swaps, as_matrices, permutation_matrices, random_permutation_matrices
 
 
@@ -87,6 +88,11 @@ class SignedPermutation(ReflectionGroup):
     def order(self) -> int:
         """2^dim dim!."""
         return (1 << self.dim) * math.factorial(self.dim)
+
+    @property
+    def structure(self) -> Structure:
+        """Multisets of numbers up to their signs."""
+        return Multisets(self.dim, 1, True)
 
     def _name(self) -> str:
         return f"SignedPermutation({self.dim})"

@@ -1,8 +1,8 @@
 """The structure of an orbit space, from which kernels are built.
 
 A group has one of these as its `structure`. `Listed` always holds, and costs a pass over all
-elements; the others describe the orbits of larger groups. Reflection groups need none: their orbit
-space is that of their folds.
+elements; the others describe the orbits of larger groups. Reflection groups need none, since their
+orbit space is that of their folds; permutations of coordinates are multisets as well.
 """
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from orbandit._checks import Array, as_dim, check_room, identity
 from orbandit.groups.base import Group
 from orbandit.groups.reflection import ReflectionGroup
+from orbandit.groups.structures import Multisets, Structure
 
 
 @final
@@ -40,6 +41,11 @@ class Symmetric(ReflectionGroup):
     def order(self) -> int:
         """The factorial of `dim`."""
         return math.factorial(self.dim)
+
+    @property
+    def structure(self) -> Structure:
+        """Multisets of numbers."""
+        return Multisets(self.dim, 1, False)
 
     def _name(self) -> str:
         return f"Symmetric({self.dim})"

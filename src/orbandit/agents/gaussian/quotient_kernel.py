@@ -16,6 +16,9 @@ none is asked for         no group, and reflection groups: k of the distance of 
 `Listed`                  all others, with at most MAX_AVERAGED elements: k averaged over the group
 ========================  ==========================================================================================
 
+`multiset_kernel` is the same, but that permutations of coordinates, which are reflection groups,
+have a distance of multisets, too.
+
 Averages are scaled to prior variances of 1, see `Level`. All kernels are positive definite and
 invariant, whatever the positive length scales; other groups are refused.
 """
@@ -40,7 +43,15 @@ from orbandit.groups.structures import Extension, GramMatrices, Multisets, Rearr
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 
-__all__ = ["MAX_AVERAGED", "QuotientKernel", "aligned_kernel", "is_of_folds", "plain_kernel", "quotient_kernel"]
+__all__ = [
+    "MAX_AVERAGED",
+    "QuotientKernel",
+    "aligned_kernel",
+    "is_of_folds",
+    "multiset_kernel",
+    "plain_kernel",
+    "quotient_kernel",
+]
 
 MAX_AVERAGED = 128
 """Most elements that a kernel is averaged over: the cost is proportional to their number."""
@@ -58,6 +69,7 @@ class _Setting(NamedTuple):
     widths: Array
     family: Family
     is_smooth: bool
+    by_multisets: bool = False
 
 
 def quotient_kernel(
@@ -94,11 +106,34 @@ def quotient_kernel(
     array([[1., 1.],
            [1., 1.]])
     """
-    profile = family_named(family)
     check_fit(space, group)
     group = Trivial(space.dim) if group is None else group
     classes = scale_classes(group.generators)
-    setting = _Setting(group, classes, _widths(space, classes), profile, is_smooth)
+    setting = _Setting(group, classes, _widths(space, classes), family_named(family), is_smooth)
+    return _as_kernel(_part(group, np.arange(group.dim), setting), setting)
+
+
+def multiset_kernel(space: Space, group: Group, family: str) -> QuotientKernel | None:
+    """Return the kernel by distances of multisets where `quotient_kernel` is one of folds.
+
+    None if the group, or a part of it, is no such group: a large one that permutes coordinates,
+    with or without signs. Sums over coordinates, and the like, extrapolate by it.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> space = ob.spaces.Box(0, 1, dim=5)
+    >>> multiset_kernel(space, ob.groups.Symmetric(5), "matern52").has_reach
+    True
+    >>> multiset_kernel(space, ob.groups.SignFlips(5).centered([0.5] * 5), "matern52") is None
+    True
+    """
+    if not _has_multisets(group):
+        return None
+    classes = scale_classes(group.generators)
+    setting = _Setting(
+        group, classes, _widths(space, classes), family_named(family), is_smooth=False, by_multisets=True
+    )
     return _as_kernel(_part(group, np.arange(group.dim), setting), setting)
 
 
@@ -149,6 +184,17 @@ def is_of_folds(group: Group, is_smooth: bool) -> bool:
     return group.is_reflection and not (is_smooth and 1 < group.order <= MAX_AVERAGED_EXCHANGES)
 
 
+def _has_multisets(group: Group) -> bool:
+    """Whether a group of reflections permutes many coordinates, or a part of it does."""
+    match group.structure:
+        case Multisets():
+            return group.is_reflection and group.order > MAX_AVERAGED_EXCHANGES
+        case SideBySide(parts):
+            return group.is_reflection and any(_has_multisets(part) for part, _ in parts)
+        case _:
+            return False
+
+
 def _widths(space: Space, classes: Index) -> Array:
     """Return the mean width of the space in the coordinates of each class."""
     low, high = space.bounds
@@ -158,9 +204,9 @@ def _widths(space: Space, classes: Index) -> Array:
 def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientKernel:
     """Return the metric or kernel of a part that acts on some columns about the common centre."""
     center, classes = setting.whole.center[columns], setting.classes[columns]
-    if is_of_folds(group, setting.is_smooth):
+    if is_of_folds(group, setting.is_smooth) and not (setting.by_multisets and _has_multisets(group)):
         return Folded(group, columns, center, classes, len(setting.widths))
-    if group.is_reflection:
+    if group.is_reflection and not setting.by_multisets:
         return _listed(group, columns, setting)
     match group.structure:
         case Multisets() as units if group.order > MAX_AVERAGED_EXCHANGES:
@@ -191,7 +237,7 @@ def _extension(group: Group, extension: Extension, columns: Index, setting: _Set
     """Average the kernel of the normal subgroup over the cosets, if it is invariant under them."""
     normal, cosets, generators = extension
     center, units = setting.whole.center[columns], normal.structure
-    if isinstance(units, Multisets) and units.blocks > 1:
+    if isinstance(units, Multisets) and units.blocks > 1 and not is_of_folds(normal, setting.is_smooth):
         if group.order <= MAX_AVERAGED:
             return _listed(group, columns, setting)
         inner: Metric | QuotientKernel = Layouts(units, columns, center, setting.classes[columns])

@@ -45,7 +45,6 @@ from orbandit.agents.gaussian.quotient_kernel import (
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.gaussian.warp import NO_WARP, warped_about
-from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group, Trivial
 from orbandit.groups.check import describe
@@ -75,8 +74,6 @@ standard deviation of their logarithms."""
 HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
 """The same if the Lipschitz constant is known; the unit is the distance over which the mean can
 cross the range of rewards."""
-FOREIGN = 8
-"""Least number of points not asked for before the symmetry is tested for violations."""
 STRENGTHS, WARPED = (1.0,), 10
 """Strengths of the warps tried, besides none, under goal="best", and from how many distinct
 points."""
@@ -265,7 +262,6 @@ class OrbitGP(Agent):
         self._reference: Array | None = None
         self._knows_group = True
         self._told: deque[tuple[Array, float]] = deque(maxlen=MAX_FITTED_POINTS)
-        self._foreign = 0
         unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
         self._model = self._made(Hypothesis(self._kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
@@ -320,8 +316,6 @@ class OrbitGP(Agent):
         self._fantasy = None
         self._is_binary = self._is_binary and value in (0.0, 1.0)
         self._told.append((np.array(inside), value))
-        if handle == ELSEWHERE and self._group is not None:
-            self._foreign += bool(np.abs(self._group.fold(inside) - inside).max() > self._space.tolerance)
         if self._model.size >= MAX_DISTINCT_POINTS and self._model.place(feature)[0] == self._model.size:
             self._thin()
         self._model.add(np.array(inside), feature, value)
@@ -400,7 +394,7 @@ class OrbitGP(Agent):
         """Fit the parameters of a few models, take the most likely, and draw new candidates."""
         self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
         self._fits += 1
-        if self._foreign >= FOREIGN and not self.has_warned and not self._is_binary:
+        if not self.has_warned and not self._is_binary:
             self._look_for_violation()
         model = self._model
         if self._is_binary and not self._points.is_learning and self._noise is None and self._ground.is_exact:
@@ -453,8 +447,8 @@ class OrbitGP(Agent):
         scales = np.append(lengths, PRIOR_REACH) if self._kernel.has_reach else lengths
         doubts = np.append(np.full(len(scales) + len(lengths), LENGTH_DOUBT), RATIO_DOUBT)
         doubtful = Prior(np.concatenate([scales, lengths, [PRIOR_RATIO]]), doubts)
-        kernels, priors = (self._kernel, Blended(self._kernel, plain)), (Prior(scales, LENGTH_DOUBT), doubtful)
-        found = violation(points, rewards, self._group, kernels, priors)
+        both = Blended(self._kernel, plain)
+        found = violation(points, rewards, self._group, (self._kernel, plain), both, doubtful)
         if found is None:
             return
         self.has_warned = True
@@ -531,7 +525,7 @@ class OrbitGP(Agent):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
         # a file holds no more than choices depend on
-        self._told, self._foreign = deque(maxlen=MAX_FITTED_POINTS), 0
+        self._told = deque(maxlen=MAX_FITTED_POINTS)
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         self._knows_group = bool(state.get("knows_group", True))

@@ -52,8 +52,11 @@ from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
-DESIGN_STREAM = 2**32
-"""Marks the seeds of the initial design, which those of rounds never contain."""
+DESIGN_STREAM, IMAGE_STREAM = 2**32, 2**32 + 1
+"""Mark the seeds of the initial design, and of images, which those of rounds never contain."""
+IMAGE_EVERY, IMAGES_DRAWN = 3, 8
+"""One point in so many is played at a random image, the first of so many that is feasible and no
+fold."""
 FIRST_FIT, FIT_GROWTH = 5, 1.2
 """Number of rewards before the first fit, and growth of that number between fits."""
 MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
@@ -146,9 +149,11 @@ class OrbitGP(Agent):
         part plus a remainder without the symmetry, whose share of the variance is learnt; a model
         without the group is chosen if its marginal likelihood is larger. Points are then not
         folded: images are distinct points, and the best image is recommended, not only the best
-        orbit. `feasible` need not be invariant. If it is exact, and rewards of points that were not
-        asked for clearly violate it, the agent warns once. Points asked for are folds, and show no
-        violation. Bernoulli rewards raise no warning.
+        orbit. `feasible` need not be invariant. If it is exact, images are one point to the model:
+        a fold is asked for, but the initial design is not folded, and one point in three is played
+        at a random image if the group is finite. If rewards then clearly violate the symmetry
+        (`gaussian/violation.py`), the agent warns once. Bernoulli rewards raise no warning. An
+        agent that was loaded tests what it is told from then on.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. The initial design, the candidates and
         Thompson samples are drawn from it.
@@ -156,8 +161,7 @@ class OrbitGP(Agent):
     Notes
     -----
     The initial design has d + 1 points, 2 (d + 1) if the goal is "best", or a quarter of the
-    horizon if that is less: uniform on the space, then folded. Rewards told before replace design
-    points.
+    horizon if that is less: uniform on the space. Rewards told before replace design points.
 
     If the goal is "best", rewards with a long lower tail are warped (`gaussian/warp.py`) if that
     increases the marginal likelihood.
@@ -267,8 +271,25 @@ class OrbitGP(Agent):
         self._fantasy: Model | None = None
 
     def _choose(self) -> int:
-        self.arms.chosen = self._proposal(self._believed())
+        self.arms.chosen = self._turned(self._proposal(self._believed()))
         return 0
+
+    def _turned(self, point: Array) -> Array:
+        """Return a point, or now and then an image of it, so that a wrong group is noticed."""
+        group, number = self._group, self._rounds + len(self._ledger)
+        if group is None or not self._ground.is_exact or not 1 < group.order < math.inf:
+            return point
+        if number % IMAGE_EVERY or number < design_size(self._space, self._goal, self._is_for_best):
+            return point
+        rng = np.random.default_rng([self._salt, IMAGE_STREAM, number])
+        images = np.asarray(self._space.project(group.act(group.random(IMAGES_DRAWN, rng), point)))
+        moved = np.abs(images - self._placed(point)).max(axis=1) > self._space.tolerance
+        (*good,) = images[moved & self._ground.region.holds(images)]
+        return good[0] + 0.0 if good else point
+
+    def _placed(self, point: Array) -> Array:
+        """Return what the model is told of a point: its fold, if the symmetry is exact."""
+        return np.array(self._ground.folded(point[None])[0])
 
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same for the same data."""
@@ -283,12 +304,12 @@ class OrbitGP(Agent):
         return np.array(best(model, self._ground, beta, rng)) + 0.0
 
     def _designed(self, number: int) -> Array:
-        """Return a point of the initial design: uniform on the space as a user would sample it, then folded."""
+        """Return a point of the initial design: uniform on the space as a user would sample it."""
         if self._ground.region.is_whole:
             (point,) = self._space.sample(1, np.random.default_rng([self._salt, DESIGN_STREAM, number]))
         else:
             point = self._feasible_design[number]
-        return np.array(self._ground.folded(point[None])[0]) + 0.0
+        return np.array(point) + 0.0
 
     @cached_property
     def _feasible_design(self) -> Array:
@@ -303,7 +324,7 @@ class OrbitGP(Agent):
         if self._fantasy is None:
             self._fantasy = self._model.branch()
             for key in self._ledger.keys:
-                self._pretend(self.arms.units.enter(point_of(key)))
+                self._pretend(self._placed(self.arms.units.enter(point_of(key))))
         return self._fantasy
 
     def _pretend(self, point: Array) -> None:
@@ -312,13 +333,14 @@ class OrbitGP(Agent):
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         inside = self._points.inside(point)
-        feature = self._model.features(inside[None])[0]
+        placed = self._placed(inside)
+        feature = self._model.features(placed[None])[0]
         self._fantasy = None
         self._is_binary = self._is_binary and value in (0.0, 1.0)
         self._told.append((np.array(inside), value))
         if self._model.size >= MAX_DISTINCT_POINTS and self._model.place(feature)[0] == self._model.size:
             self._thin()
-        self._model.add(np.array(inside), feature, value)
+        self._model.add(placed, feature, value)
         if self._rounds + 1 >= self._due and not self._holds:
             self._fit(self._rounds + 1)
 
@@ -340,12 +362,12 @@ class OrbitGP(Agent):
         if amount < 0 or self.arms.key(asked) in self._ledger.pending:
             self._fantasy = None  # asked for twice: fantasised together, whatever the order
         elif self._ledger.pending:
-            self._pretend(self._points.inside(asked))
+            self._pretend(self._placed(self._points.inside(asked)))
 
     def _recommend(self) -> Array:
         """Return the maximiser of mean - 0.5 deviations, near the best observed points."""
         if not self._model.size:
-            return self.arms.units.leave(self._proposal(self._model))
+            return self.arms.units.leave(self._placed(self._proposal(self._model)) + 0.0)
         return self.arms.units.leave(settled(self._model, self._ground) + 0.0)
 
     def _estimate(self, point: Any) -> Any:

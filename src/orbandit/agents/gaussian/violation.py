@@ -28,9 +28,9 @@ from orbandit.agents.gaussian.thinning import Rewards
 from orbandit.agents.gaussian.warp import NO_WARP
 from orbandit.groups import Group
 
-LEAST_IMAGES = 8
+LEAST_IMAGES = 6
 """Least number of points that are not their own folds before the symmetry is tested."""
-CLEAR = 8.0
+CLEAR = 6.0
 """Nats by which the points as measured must be likelier than in all other arrangements."""
 PERMUTED = 24
 """Arrangements with permuted elements."""

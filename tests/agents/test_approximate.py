@@ -54,7 +54,8 @@ def found(function, symmetry, budget=60, seed=0, group=SWAP, **how):
 
 
 def test_a_wrong_group_hides_the_optimum_unless_it_is_doubted():
-    exact = found(no_symmetry, "exact", budget=50)[0]
+    with pytest.warns(OrbanditWarning, match="violate the symmetry"):
+        exact = found(no_symmetry, "exact", budget=50)[0]
     doubted = found(no_symmetry, "approximate", budget=50)[0]
     assert exact < -0.1
     assert doubted > -0.02
@@ -165,10 +166,58 @@ def test_data_that_keep_a_symmetry_raise_no_warning(seed, recwarn):
     assert not [one for one in recwarn if "symmetry" in str(one.message)]
 
 
-def test_what_is_asked_for_alone_raises_no_warning(recwarn):
-    found(no_symmetry, "exact", budget=40)
+def test_a_wrong_group_is_noticed_without_a_history():
+    """Here all points were folds: the optimum was hidden, and nothing was said."""
+    for seed in range(2):
+        with pytest.warns(OrbanditWarning, match="violate the symmetry: where an element swaps coordinates 0 and 1"):
+            ob.maximize(
+                lambda x: -((x[0] - 0.8) ** 2) - (x[1] - 0.2) ** 2,
+                SQUARE,
+                ORDER,
+                budget=50,
+                seed=seed,
+                progress=False,
+            )
+
+
+def test_an_approximate_symmetry_raises_no_warning(recwarn):
     found(no_symmetry, "approximate", budget=20, history=history(no_symmetry))
     assert not [one for one in recwarn if "symmetry" in str(one.message)]
+
+
+def asked(agent, rounds, function):
+    """Return the points that an agent asks for, each told at once."""
+    points = []
+    for _ in range(rounds):
+        points.append(agent.ask())
+        agent.tell(points[-1], float(function(points[-1][None])[0]))
+    return np.array(points)
+
+
+@pytest.mark.parametrize("goal", ["best", "regret"])
+def test_images_of_folds_are_played_and_change_nothing_else(goal, monkeypatch):
+    """With the right group, the plays are those of an agent that asks for folds only, up to elements of the group."""
+    sure = {"horizon": 60, "reward_range": (-4.0, 1.0), "goal": goal, "seed": 0}
+    agent = OrbitGP(SPACE, SWAP, **sure)
+    points = asked(agent, 30, true_symmetry)
+    later, images = points[12:], np.abs(points - SWAP.fold(points)).max(axis=1) > 0
+    assert images[12:].sum() == 6
+    assert images[:5].any()
+    np.testing.assert_array_equal(agent.recommend(), SWAP.fold(agent.recommend()))
+    monkeypatch.setattr(OrbitGP, "_turned", lambda self, point: self._placed(point))
+    folds = asked(OrbitGP(SPACE, SWAP, **sure), 30, true_symmetry)
+    np.testing.assert_array_equal(folds, SWAP.fold(points))
+    assert len(np.unique(later, axis=0)) > 10
+
+
+def test_images_that_are_asked_for_are_feasible():
+    def rule(points):
+        return 0.9 - np.abs(points[:, :2] - points[:, 2:]).sum(axis=1)
+
+    agent = OrbitGP(SPACE, SWAP, horizon=40, reward_range=(-4.0, 1.0), feasible=rule, seed=0)
+    points = asked(agent, 20, true_symmetry)
+    assert (rule(points) >= 0).all()
+    assert (np.abs(points - SWAP.fold(points)).max(axis=1) > 0).any()
 
 
 @pytest.mark.parametrize("is_batch", [False, True])

@@ -46,7 +46,6 @@ from orbandit.agents.gaussian.quotient_kernel import (
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.gaussian.warp import NO_WARP, warped_about
-from orbandit.agents.ledger import ELSEWHERE
 from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group, Trivial
 from orbandit.groups.check import describe
@@ -54,8 +53,11 @@ from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
-DESIGN_STREAM = 2**32
-"""Marks the seeds of the initial design, which those of rounds never contain."""
+DESIGN_STREAM, IMAGE_STREAM = 2**32, 2**32 + 1
+"""Mark the seeds of the initial design, and of images, which those of rounds never contain."""
+IMAGE_EVERY, IMAGES_DRAWN = 3, 8
+"""One point in so many is played at a random image, the first of so many that is feasible and no
+fold."""
 FIRST_FIT, FIT_GROWTH = 5, 1.2
 """Number of rewards before the first fit, and growth of that number between fits."""
 MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
@@ -76,8 +78,6 @@ standard deviation of their logarithms."""
 HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
 """The same if the Lipschitz constant is known; the unit is the distance over which the mean can
 cross the range of rewards."""
-FOREIGN = 8
-"""Least number of points not asked for before the symmetry is tested for violations."""
 STRENGTHS, WARPED = (1.0,), 10
 """Strengths of the warps tried, besides none, under goal="best", and from how many distinct
 points."""
@@ -155,9 +155,11 @@ class OrbitGP(Agent):
         part plus a remainder without the symmetry, whose share of the variance is learnt; a model
         without the group is chosen if its marginal likelihood is larger. Points are then not
         folded: images are distinct points, and the best image is recommended, not only the best
-        orbit. `feasible` need not be invariant. If it is exact, and rewards of points that were not
-        asked for clearly violate it, the agent warns once. Points asked for are folds, and show no
-        violation. Bernoulli rewards raise no warning.
+        orbit. `feasible` need not be invariant. If it is exact, images are one point to the model:
+        a fold is asked for, but the initial design is not folded, and one point in three is played
+        at a random image if the group is finite. If rewards then clearly violate the symmetry
+        (`gaussian/violation.py`), the agent warns once. Bernoulli rewards raise no warning. An
+        agent that was loaded tests what it is told from then on.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. The initial design, the candidates and
         Thompson samples are drawn from it.
@@ -165,8 +167,7 @@ class OrbitGP(Agent):
     Notes
     -----
     The initial design has d + 1 points, 2 (d + 1) if the goal is "best", or a quarter of the
-    horizon if that is less: uniform on the space, then folded. Rewards told before replace design
-    points.
+    horizon if that is less: uniform on the space. Rewards told before replace design points.
 
     If the goal is "best", rewards with a long lower tail are warped (`gaussian/warp.py`) if that
     increases the marginal likelihood.
@@ -272,14 +273,30 @@ class OrbitGP(Agent):
         self._used = "first"
         self._knows_group = True
         self._told: deque[tuple[Array, float]] = deque(maxlen=MAX_FITTED_POINTS)
-        self._foreign = 0
         unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
         self._model = self._made(Hypothesis(self._kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
 
     def _choose(self) -> int:
-        self.arms.chosen = self._proposal(self._believed())
+        self.arms.chosen = self._turned(self._proposal(self._believed()))
         return 0
+
+    def _turned(self, point: Array) -> Array:
+        """Return a point, or now and then an image of it, so that a wrong group is noticed."""
+        group, number = self._group, self._rounds + len(self._ledger)
+        if group is None or not self._ground.is_exact or not 1 < group.order < math.inf:
+            return point
+        if number % IMAGE_EVERY or number < design_size(self._space, self._goal, self._is_for_best):
+            return point
+        rng = np.random.default_rng([self._salt, IMAGE_STREAM, number])
+        images = np.asarray(self._space.project(group.act(group.random(IMAGES_DRAWN, rng), point)))
+        moved = np.abs(images - self._placed(point)).max(axis=1) > self._space.tolerance
+        (*good,) = images[moved & self._ground.region.holds(images)]
+        return good[0] + 0.0 if good else point
+
+    def _placed(self, point: Array) -> Array:
+        """Return what the model is told of a point: its fold, if the symmetry is exact."""
+        return np.array(self._ground.folded(point[None])[0])
 
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same for the same data."""
@@ -294,12 +311,12 @@ class OrbitGP(Agent):
         return np.array(best(model, self._ground, beta, rng)) + 0.0
 
     def _designed(self, number: int) -> Array:
-        """Return a point of the initial design: uniform on the space as a user would sample it, then folded."""
+        """Return a point of the initial design: uniform on the space as a user would sample it."""
         if self._ground.region.is_whole:
             (point,) = self._space.sample(1, np.random.default_rng([self._salt, DESIGN_STREAM, number]))
         else:
             point = self._feasible_design[number]
-        return np.array(self._ground.folded(point[None])[0]) + 0.0
+        return np.array(point) + 0.0
 
     @cached_property
     def _feasible_design(self) -> Array:
@@ -314,7 +331,7 @@ class OrbitGP(Agent):
         if self._fantasy is None:
             self._fantasy = self._model.branch()
             for key in self._ledger.keys:
-                self._pretend(self.arms.units.enter(point_of(key)))
+                self._pretend(self._placed(self.arms.units.enter(point_of(key))))
         return self._fantasy
 
     def _pretend(self, point: Array) -> None:
@@ -323,15 +340,14 @@ class OrbitGP(Agent):
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         inside = self._points.inside(point)
-        feature = self._model.features(inside[None])[0]
+        placed = self._placed(inside)
+        feature = self._model.features(placed[None])[0]
         self._fantasy = None
         self._is_binary = self._is_binary and value in (0.0, 1.0)
         self._told.append((np.array(inside), value))
-        if handle == ELSEWHERE and self._group is not None:
-            self._foreign += bool(np.abs(self._group.fold(inside) - inside).max() > self._space.tolerance)
         if self._model.size >= MAX_DISTINCT_POINTS and self._model.place(feature)[0] == self._model.size:
             self._thin()
-        self._model.add(np.array(inside), feature, value)
+        self._model.add(placed, feature, value)
         if self._rounds + 1 >= self._due and not self._holds:
             self._fit(self._rounds + 1)
 
@@ -353,12 +369,12 @@ class OrbitGP(Agent):
         if amount < 0 or self.arms.key(asked) in self._ledger.pending:
             self._fantasy = None  # asked for twice: fantasised together, whatever the order
         elif self._ledger.pending:
-            self._pretend(self._points.inside(asked))
+            self._pretend(self._placed(self._points.inside(asked)))
 
     def _recommend(self) -> Array:
         """Return the maximiser of mean - 0.5 deviations, near the best observed points."""
         if not self._model.size:
-            return self.arms.units.leave(self._proposal(self._model))
+            return self.arms.units.leave(self._placed(self._proposal(self._model)) + 0.0)
         return self.arms.units.leave(settled(self._model, self._ground) + 0.0)
 
     def _estimate(self, point: Any) -> Any:
@@ -407,7 +423,7 @@ class OrbitGP(Agent):
         """Fit the parameters of a few models, take the most likely, and draw new candidates."""
         self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
         self._fits += 1
-        if self._foreign >= FOREIGN and not self.has_warned and not self._is_binary:
+        if not self.has_warned and not self._is_binary:
             self._look_for_violation()
         model = self._model
         if self._is_binary and not self._points.is_learning and self._noise is None and self._ground.is_exact:
@@ -453,8 +469,8 @@ class OrbitGP(Agent):
         scales = np.append(lengths, PRIOR_REACH) if self._kernel.has_reach else lengths
         doubts = np.append(np.full(len(scales) + len(lengths), LENGTH_DOUBT), RATIO_DOUBT)
         doubtful = Prior(np.concatenate([scales, lengths, [PRIOR_RATIO]]), doubts)
-        kernels, priors = (self._kernel, Blended(self._kernel, plain)), (Prior(scales, LENGTH_DOUBT), doubtful)
-        found = violation(points, rewards, self._group, kernels, priors)
+        both = Blended(self._kernel, plain)
+        found = violation(points, rewards, self._group, (self._kernel, plain), both, doubtful)
         if found is None:
             return
         self.has_warned = True
@@ -580,7 +596,7 @@ class OrbitGP(Agent):
             raise ValueError(f"{self._fits} fits and the next at {self._due} after {self._rounds} rounds")
         self._fantasy = None
         # a file holds no more than choices depend on
-        self._told, self._foreign = deque(maxlen=MAX_FITTED_POINTS), 0
+        self._told = deque(maxlen=MAX_FITTED_POINTS)
         self._check_inside(arrays["points"])
         self._reference = self._loaded_reference(arrays)
         self._knows_group = bool(state.get("knows_group", True))

@@ -170,7 +170,10 @@ class OrbitGP(Agent):
     horizon if that is less: uniform on the space. Rewards told before replace design points.
 
     If the goal is "best", rewards with a long lower tail are warped (`gaussian/warp.py`) if that
-    increases the marginal likelihood.
+    increases the marginal likelihood. So does it decide, from 20 distinct points on, between the
+    kernel of the group, a second one, and the sum of both. The second one is the plain kernel in
+    coordinates aligned to the best point; that of multisets where the group permutes many
+    coordinates, and the first one is of folds.
 
     Pending points are handled as by a kriging believer: the model is told its posterior mean there.
 

@@ -10,6 +10,7 @@ import naive_gp
 import orbandit as ob
 from orbandit.agents.gaussian import base
 from orbandit.agents.gaussian.families import FAMILIES
+from orbandit.agents.gaussian.layouts import BUMP_WIDTH
 from orbandit.agents.gaussian.level import Level
 from orbandit.agents.gaussian.memory import MIN_REMEMBERED_POINTS
 from orbandit.agents.gaussian.quotient_kernel import (
@@ -18,6 +19,7 @@ from orbandit.agents.gaussian.quotient_kernel import (
     QuotientKernel,
     aligned_kernel,
     is_of_folds,
+    multiset_kernel,
     quotient_kernel,
 )
 from orbandit.groups.units import scale_classes
@@ -221,6 +223,56 @@ def test_larger_reflection_groups_stay_with_folds():
         points = np.random.default_rng(0).random((6, group.dim))
         values = [each.cross(each.features(points), each.features(points), 0.3 * each.unit) for each in kernels]
         np.testing.assert_array_equal(*values)
+
+
+PERMUTED = {
+    "numbers": G.Symmetric(5),
+    "numbers about a point": G.Symmetric(5).centered(np.full(5, 0.4)),
+    "signed numbers": G.SignedPermutation(4).centered(np.full(4, 0.3)),
+    "two kinds": G.Product(G.Symmetric(5), G.SignedPermutation(4)),
+    "beside signs": G.Product(G.Symmetric(5), G.SignFlips(2)),
+}
+
+
+@pytest.mark.parametrize("name", PERMUTED)
+@every_family
+def test_permuted_coordinates_have_a_kernel_of_multisets(name, family):
+    group = PERMUTED[name]
+    space = S.Ball(group.dim, radius=1.5, center=group.center)
+    kernel = multiset_kernel(space, group, family)
+    lengths = kernel.unit * np.random.default_rng(0).uniform(0.3, 0.6, kernel.n_scales)
+    points, b = space.sample(4, 1), kernel.features(space.sample(5, 2))
+    values, gradients = kernel.along_many(points, b, lengths)
+    np.testing.assert_allclose(values, kernel.cross(kernel.features(points), b, lengths), atol=1e-11)
+    for element in group.random(4, 3):
+        images = kernel.features(group.act(element, points))
+        np.testing.assert_allclose(kernel.cross(images, b, lengths), values, atol=1e-9)
+    h = 1e-6
+    for axis in range(group.dim):
+        high, low = (kernel.features(points + sign * h * np.eye(group.dim)[axis]) for sign in (1, -1))
+        difference = kernel.cross(high, b, lengths) - kernel.cross(low, b, lengths)
+        np.testing.assert_allclose(gradients[:, :, axis], difference / (2 * h), atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "signed"), [("numbers", False), ("signed numbers", True)])
+def test_the_kernel_of_multisets_is_that_of_mean_bumps(name, signed):
+    group = PERMUTED[name]
+    kernel = multiset_kernel(S.Ball(group.dim, radius=1.5, center=group.center), group, "matern52")
+    length, reach = 0.4, 0.8
+    a, b = S.Ball(group.dim, center=group.center).sample(6, 1).reshape(2, 3, -1)
+    found = kernel.cross(kernel.features(a), kernel.features(b), np.array([length, reach]))
+    unit = math.sqrt(2 * math.log(2)) * BUMP_WIDTH * length
+    factor = 2 * group.dim * BUMP_WIDTH**2 * (2 if signed else 1) / reach**2
+    for i, j in np.ndindex(found.shape):
+        x, y = ((point - group.center)[:, None] / unit for point in (a[i], b[j]))
+        q = factor * naive_gp.layout_square(x, y, signed)
+        assert found[i, j] == pytest.approx(naive_gp.radial("matern52", math.sqrt(q)), abs=1e-9)
+
+
+def test_no_kernel_of_multisets_where_folds_are_not_of_many_permutations():
+    others = G.SignFlips(6), G.Dihedral(7), G.BlockPermutation(5, 2), G.Symmetric(4), G.Coxeter("A4"), G.Trivial(3)
+    for group in others:
+        assert multiset_kernel(S.Ball(group.dim), group, "matern52") is None
 
 
 def test_a_short_move_of_a_unit_and_a_move_of_all():

@@ -1,10 +1,12 @@
-"""Blended: an invariant kernel plus one without the symmetry, for an approximate symmetry.
+"""Blended: an invariant kernel plus another one.
 
     k(x, y) = (k_G(x, y) + r k_0(x, y)) / (1 + r)
 
-is the covariance of an invariant function plus a remainder without the symmetry. The ratio r of
-their variances is a hyper-parameter, learnt as the length scales are. If the symmetry holds, r is
-small, and one measurement informs about all images; if not, images differ by the remainder.
+is the covariance of an invariant function plus a remainder. The ratio r of their variances is a
+hyper-parameter, learnt as the length scales are. It has two uses. If the symmetry is approximate,
+the remainder is without it: r is small if the symmetry holds, and one measurement informs about all
+images; if not, images differ by the remainder. If the symmetry is exact, the remainder is invariant,
+too, by another kernel, for what the first one does not explain.
 """
 
 from typing import final

@@ -1,8 +1,8 @@
 """Gaussian process regression on distinct points, by a Cholesky factor that is updated.
 
-    A = K + c^2 1 1^T + diag(s_j / n_j) + jitter,     m(x) = b + (k(x) + c^2)^T A^-1 (y - b)
-                                                      v(x) = k(x, x) + c^2 - (k(x) + c^2)^T A^-1
-                                                      (k(x) + c^2)
+    A = K + c^2 1 1^T + diag(s_j / n_j) + jitter
+    m(x) = b + (k(x) + c^2)^T A^-1 (y - b)
+    v(x) = k(x, x) + c^2 - (k(x) + c^2)^T A^-1 (k(x) + c^2)
 
 for n_j observations of mean y_j and noise variance s_j at point j. The constant has the prior N(b,
 c^2) and is learnt with the rest, which is generalised least squares if c is large. A new point

@@ -9,8 +9,9 @@ from orbandit.groups.base import Group
 
 def kron(a: Array, b: Array) -> Array:
     """Return the Kronecker products of stacks of matrices, one of which has length 1."""
-    check_room("the matrices on all blocks", len(a) * len(b), a.shape[1] * b.shape[1], a.shape[2] * b.shape[2])
-    return np.asarray(np.kron(a, b), dtype=np.float64)
+    shape = len(a) * len(b), a.shape[1] * b.shape[1], a.shape[2] * b.shape[2]
+    check_room("the matrices on all blocks", *shape)
+    return np.asarray((a[:, :, None, :, None] * b[:, None, :, None, :]).reshape(shape), dtype=np.float64)
 
 
 class Blockwise(Group):

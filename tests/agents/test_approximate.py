@@ -10,7 +10,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.agents import HOO, OrbitGP, OrbitTree
-from orbandit.agents.asymmetry import Asymmetry
+from orbandit.agents.asymmetry import OTHERS, Asymmetry
 from orbandit.errors import InputError, OrbanditWarning
 from orbandit.optimize import History
 
@@ -323,14 +323,54 @@ def test_a_true_symmetry_is_seldom_given_up_whatever_the_noise():
     """At most one run in a hundred, by Ville; here 200 runs, with noise that depends on the orbit."""
     rng, given_up = np.random.default_rng(0), 0
     for _ in range(200):
-        doubt = Asymmetry(ORDER, 1.4)
+        doubt = Asymmetry(ORDER.center, 1.4)
         for _ in range(100):
             point = rng.random(2)
-            image = ORDER.act(ORDER.random(1, rng)[0], point)
+            images = ORDER.act(ORDER.random(1 + OTHERS, rng), point)
             value = float(rng.random() < 0.2 + 0.6 * point.max()) if rng.random() < 0.5 else float(point.prod())
-            doubt.learn(point, image, value, float(rng.random()))
+            doubt.learn(images, value, float(rng.random()))
         given_up += doubt.is_clear
     assert given_up <= 2 + 3 * np.sqrt(2)
+
+
+CURVED = {
+    "saddle": (ob.spaces.Ball(2), ob.groups.Cyclic(4), lambda x: 0.5 + 0.4 * (x[0] ** 2 - x[1] ** 2)),
+    "quadrants": (
+        ob.spaces.Box(-1.0, 1.0, dim=2),
+        ob.groups.SignFlips(2),
+        lambda x: 0.5 + 0.4 * np.tanh(10 * x[0] * x[1]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_images_that_differ_without_a_slope_are_parted(name):
+    """Linear functions of the image find nothing here."""
+    space, group, mean = CURVED[name]
+    agent, rng = OrbitTree(space, group, horizon=2_000, symmetry="approximate", seed=0), np.random.default_rng(0)
+    while agent.doubts_group and agent.rounds < 2_000:
+        point = agent.ask()
+        agent.tell(point, float(rng.random() < mean(point)))
+    assert agent.rounds < 1_000
+
+
+def test_bets_of_0_2_0_go_on():
+    """It bet on coordinates only: other bets begin anew."""
+    rng, doubt = np.random.default_rng(0), Asymmetry(ORDER.center, 1.4)
+    for _ in range(20):
+        doubt.learn(ORDER.act(ORDER.random(1 + OTHERS, rng), rng.random(2)), float(rng.random()), 0.5)
+    saved = doubt.arrays_to_save
+    old = {name: saved[name] for name in ("doubt_inverse", "doubt_slopes")} | {
+        "doubt_numbers": saved["doubt_numbers"][:3]
+    }
+    other = Asymmetry(ORDER.center, 1.4)
+    other.restore(old)
+    again = other.arrays_to_save
+    np.testing.assert_array_equal(again["doubt_inverse"], saved["doubt_inverse"])
+    np.testing.assert_array_equal(again["doubt_numbers"], [*saved["doubt_numbers"][:3], 0.0, 0.0])
+    for name in saved:
+        with pytest.raises(ValueError, match="bets"):
+            other.restore({**saved, name: np.full((2, 3), np.nan)})
 
 
 @pytest.mark.parametrize("rounds", [0, 30, 700])

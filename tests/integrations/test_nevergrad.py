@@ -176,3 +176,32 @@ def test_a_missing_nevergrad_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "nevergrad", None)
     with pytest.raises(MissingExtraError, match="with the extra `nevergrad`"):
         import_module("orbandit.integrations.nevergrad")
+
+
+def test_what_is_not_feasible_is_never_asked_for_nor_recommended():
+    rule, group = (lambda x: bool(abs(x[0] - x[1]) > 0.3)), ob.groups.Symmetric(2)
+    optimizer = OrbitOptimizer(group=group, agent=TREE, feasible=rule)(square(2), budget=40)
+    for _ in range(40):
+        candidate = optimizer.ask()
+        assert rule(candidate.value)
+        optimizer.tell(candidate, gap(candidate.value))
+    assert rule(optimizer.recommend().value)
+    for wrong, said in ((lambda x: bool(x[0] < 0.9), "must be invariant"), (lambda x: "yes", "returned 'yes' for")):
+        with pytest.raises(InputError, match=said):
+            OrbitOptimizer(group=group, agent=TREE, feasible=wrong)(square(2), budget=40).ask()
+    with pytest.raises(InputError, match="needs an agent that takes it"):
+        OrbitOptimizer(agent=ob.agents.HOO, feasible=rule)
+
+
+def test_an_approximate_symmetry_is_passed_on():
+    made = []
+
+    def agent(space, group, *, symmetry="exact", **planned):
+        made.append(symmetry)
+        return ob.agents.OrbitTree(space, group, symmetry=symmetry, **planned)
+
+    group = ob.groups.Symmetric(2)
+    OrbitOptimizer(group=group, agent=agent, symmetry="approximate")(square(2), budget=30).ask()
+    assert set(made) == {"approximate"}
+    with pytest.raises(InputError, match="symmetry"):
+        OrbitOptimizer(symmetry="nearly")

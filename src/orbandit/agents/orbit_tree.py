@@ -31,7 +31,7 @@ from orbandit._checks import Array, as_count, shown, unknown_name
 from orbandit._kernels import kriging
 from orbandit._kernels import orbit_tree as kernels
 from orbandit._kernels.kriging import COLUMNS, COUNT, SCALE, SUM, Tree
-from orbandit.agents.asymmetry import Asymmetry
+from orbandit.agents.asymmetry import OTHERS, Asymmetry
 from orbandit.agents.base import CREDIBLE, Agent, Seed, State
 from orbandit.agents.cell_arms import CellArms
 from orbandit.agents.files import Arrays
@@ -103,12 +103,11 @@ class OrbitTree(Agent):
         played, which costs nothing if the group is right. An anytime-valid test of the symmetry
         runs on the rewards (`asymmetry.py`). Once it rejects, the tree starts again without the
         group, and learns all rewards at the points where they were measured. A true symmetry is
-        rejected with probability at most 0.01, however long the run. A wrong one is detected if the
-        mean has a slope across images, but not if images differ in ways that are not linear in the
-        point. `feasible` must still be invariant: the test is fair because an image drawn from the
-        whole group has, on average, the projection of the point onto what the group fixes, and a
-        cell of the quotient is left out by the constraint at its own point alone. Not with a
-        guarantee.
+        rejected with probability at most 0.01, however long the run. A wrong one is detected, sooner
+        or later, if images differ by a function of coordinates, of their products, or of waves
+        across the space. `feasible` must still be invariant: a cell of the quotient is left out by
+        the constraint at its own point alone. Not with a guarantee. If it is exact, no image but
+        the fold is played, and a wrong group is not noticed: use `ob.check_symmetry` before.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 
@@ -282,16 +281,20 @@ class OrbitTree(Agent):
             self._part(point)
 
     def _image(self, point: Array) -> Array:
-        """Return a random image of a point, in the agent's units; or the point if infeasible."""
+        """Return a random image of a point, in the agent's units."""
+        return np.asarray(self._images(point, 1)[0])
+
+    def _images(self, point: Array, size: int) -> Array:
+        """Return random images of a point, in the agent's units; the point instead of infeasible ones."""
         group = self.arms.units.group
         if group is None:
-            return point
-        image = np.asarray(self.arms.units.space.project(group.act(group.random(1, self._rng)[0], point)))
-        return image if self._region.holds(image[None])[0] else point
+            return point[None].repeat(size, axis=0)
+        images = np.asarray(self.arms.units.space.project(group.act(group.random(size, self._rng), point)))
+        return images if self._region.is_whole else np.where(self._region.holds(images)[:, None], images, point)
 
     def _new_doubt(self) -> Asymmetry:
         units = self.arms.units
-        return Asymmetry(units.group or Trivial(units.space.dim), units.space.diameter)
+        return Asymmetry((units.group or Trivial(units.space.dim)).center, units.space.diameter)
 
     def _question(self, handle: int, point: Any, value: float) -> None:
         """Store a reward, and update the test if it is of an image that was drawn."""
@@ -300,7 +303,8 @@ class OrbitTree(Agent):
         if handle != ELSEWHERE and self._is_own(handle, point):
             count = self._stats[handle, COUNT]
             expected = float(self._stats[handle, SUM] / count) if count else 0.5
-            self._doubt.learn(self.arms.cells.points(np.array([handle]))[0], inside, value, expected)
+            others = self._images(self.arms.cells.points(np.array([handle]))[0], OTHERS)
+            self._doubt.learn(np.concatenate([inside[None], others]), value, expected)
 
     def _part(self, latest: Any) -> None:
         """Restart without the group, with all rewards at the points where they were measured."""

@@ -12,7 +12,8 @@ POINTS, RANDOM_ELEMENTS = 256, 16
 """Points that are moved, half of them feasible, and random elements that move them besides the
 generators."""
 ROUNDING = 1e-6
-"""Margins of images may differ by this fraction of the largest one."""
+"""Margins of images may differ by this fraction of the largest one; and one of them may be feasible
+and the other not only if both are below this fraction of the median on either side."""
 
 
 def check_invariant(region: FeasibleSet, group: Group) -> None:
@@ -37,7 +38,12 @@ def check_invariant(region: FeasibleSet, group: Group) -> None:
     before, after = region.margins(points), region.margins(images)
     finite = np.isfinite(before) & np.isfinite(after)
     apart = np.abs(np.where(finite, after, 0.0) - np.where(finite, before, 0.0))
-    broken = np.where(finite, apart > ROUNDING * np.abs(before[finite]).max(initial=0.0), before != after)
+    sizes, largest = np.abs(before), float(np.abs(before[finite]).max(initial=0.0))
+    sides = [sizes[finite & (before >= 0)], sizes[finite & (before < 0)]]
+    usual = min((float(np.median(side)) for side in sides if len(side)), default=0.0)
+    # large margins elsewhere must not hide that those of a point differ
+    crossed = ((before >= 0) != (after >= 0)) & (np.maximum(np.abs(before), np.abs(after)) > ROUNDING * usual)
+    broken = np.where(finite, (apart > ROUNDING * largest) | crossed, before != after)
     if broken.any():
         first = int(np.flatnonzero(broken)[0])
         raise InputError(

@@ -8,14 +8,17 @@ of the distance to the 2 dim + 1 nearest points, and told at its own point: the 
 both, and no point is tried twice.
 """
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from orbandit._checks import Array
+from orbandit._checks import Array, shown
 from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Symmetry
+from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.spaces import Box
 from orbandit.spaces.feasible_set import Rule
@@ -91,6 +94,23 @@ def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.rand
             return apart
         apart = (point + apart) / 2
     return point
+
+
+def margin(feasible: Callable[[Any], Any], values: Any) -> float:
+    """Return the margin of values, as a tool gives them to a user's constraint; 1 and -1 for bools."""
+    try:
+        said = feasible(copy.copy(values))
+    except Exception as error:
+        raise InputError(f"`feasible` failed at {values}: {error!r}.", field="feasible") from error
+    if isinstance(said, bool | np.bool_):
+        return 1.0 if said else -1.0
+    if not isinstance(said, float | np.floating) or math.isnan(said):
+        raise InputError(
+            f"`feasible` must return a bool, or a float that is feasible if >= 0, but returned {shown(said)} for "
+            f"{values}.",
+            field="feasible",
+        )
+    return float(said)
 
 
 def _apart(point: Array, tried: Array, rng: np.random.Generator) -> Array:

@@ -5,6 +5,8 @@ are pending (see `driver`).
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,10 +15,10 @@ from nevergrad.optimization import base
 from orbandit._checks import Array, shown
 from orbandit.agents import OrbitGP, OrbitTree
 from orbandit.agents.maker import Maker
-from orbandit.driver import Driver, Outcome, check_maker
+from orbandit.driver import Driver, Outcome, Symmetry, check_maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.integrations.cube import about_middle, cube_driver, proposal
+from orbandit.integrations.cube import about_middle, cube_driver, margin, proposal
 from orbandit.integrations.nevergrad.coordinates import Coordinates
 
 TOO_LARGE = 5e20
@@ -37,6 +39,13 @@ class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
         The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=),
         such as a class of `ob.agents`. By default `OrbitGP` below 40,000 tells, planned or made,
         then `OrbitTree`.
+    feasible : callable, optional
+        The constraint on values asked for and recommended. It takes the `value` of a candidate, and
+        returns a bool, or a float that is feasible if >= 0. It must be known, cheap, and invariant
+        under the group. Candidates told may violate it.
+    symmetry : "exact" or "approximate", default "exact"
+        Whether the symmetry is exact. If it is approximate, its violation is estimated from the
+        losses, and `OrbitGP` recommends the best image, not only the best orbit.
 
     Examples
     --------
@@ -50,12 +59,20 @@ class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
     True
     """
 
-    def __init__(self, *, group: Group | None = None, agent: Maker | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        group: Group | None = None,
+        agent: Maker | None = None,
+        feasible: Callable[[Any], Any] | None = None,
+        symmetry: Symmetry = "exact",
+    ) -> None:
         if group is not None and not isinstance(group, Group):
             raise InputTypeError(f"`group` must be one of ob.groups, but got {shown(group)}.")
-        check_maker(agent)
-        self.group, self.agent = group, agent
-        super().__init__(_Optimizer, {"group": group, "agent": agent}, as_config=True)
+        check_maker(agent, feasible, symmetry)
+        self.group, self.agent, self.feasible, self.symmetry = group, agent, feasible, symmetry
+        given = {"group": group, "agent": agent, "feasible": feasible, "symmetry": symmetry}
+        super().__init__(_Optimizer, given, as_config=True)
 
 
 class _Optimizer(base.Optimizer):  # type: ignore[misc]
@@ -82,6 +99,7 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
                 )
             group = about_middle(group)
         self._unit_group, self._maker = group, config.agent
+        self._feasible, self._trust = config.feasible, config.symmetry
         self._driver: Driver | None = None
         self._pending: dict[str, Array] = {}
 
@@ -114,9 +132,21 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
         if self._driver is None:
             seed = int(self._rng.randint(2**31))
             self._driver = cube_driver(
-                self._cube.dim, self._unit_group, maker=self._maker, horizon=self.budget, seed=seed, sign=-1.0
+                self._cube.dim,
+                self._unit_group,
+                None if self._feasible is None else partial(_margins, self._feasible, self._cube),
+                maker=self._maker,
+                horizon=self.budget,
+                seed=seed,
+                sign=-1.0,
+                symmetry=self._trust,
             )
         return self._driver
+
+
+def _margins(feasible: Callable[[Any], Any], cube: Coordinates, points: Array) -> Array:
+    """Return the margins of the values at points; 1 and -1 for bools."""
+    return np.array([margin(feasible, cube.candidate(point).value) for point in points])
 
 
 OrbitOptimizer().set_name("Orbit", register=True)

@@ -27,11 +27,11 @@ from orbandit.driver import Symmetry as Trust
 from orbandit.driver import check_maker
 from orbandit.errors import InputError, InputTypeError, OrbanditWarning
 from orbandit.groups import Group
-from orbandit.integrations.cube import cube_driver
+from orbandit.integrations.cube import cube_driver, margin
 from orbandit.integrations.optuna.coordinates import is_number, shown_range
 from orbandit.integrations.optuna.suggestion import SuggestedSymmetry, suggest_symmetry
 from orbandit.integrations.optuna.symmetry import Symmetry, Units
-from orbandit.integrations.optuna.view import ParameterRule, View, margin
+from orbandit.integrations.optuna.view import ParameterRule, View
 
 ATTEMPTS = 200
 """Most draws of a parameter of the first trial until it is feasible."""

@@ -5,7 +5,6 @@ suggested them, and all other numbers that every such trial has with the same ra
 read once when it has ended.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -15,11 +14,10 @@ import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from orbandit._checks import Array, shown
+from orbandit._checks import Array
 from orbandit.driver import Driver, Outcome
-from orbandit.errors import InputError
 from orbandit.groups import Group
-from orbandit.integrations.cube import proposal
+from orbandit.integrations.cube import margin, proposal
 from orbandit.integrations.optuna.coordinates import Coordinates, Number, is_number
 from orbandit.integrations.optuna.symmetry import Symmetry
 from orbandit.spaces.feasible_set import Rule
@@ -177,23 +175,6 @@ class View:
 def margins(feasible: ParameterRule, coordinates: Coordinates, points: Array) -> Array:
     """Return the margins of the parameters of points; 1 and -1 for bools."""
     return np.array([margin(feasible, coordinates.params(point)) for point in points])
-
-
-def margin(feasible: ParameterRule, params: dict[str, Any]) -> float:
-    """Return the margin of parameters; 1 and -1 for bools."""
-    try:
-        said = feasible(dict(params))
-    except Exception as error:
-        raise InputError(f"`feasible` failed at {params}: {error!r}.", field="feasible") from error
-    if isinstance(said, bool | np.bool_):
-        return 1.0 if said else -1.0
-    if not isinstance(said, float | np.floating) or math.isnan(said):
-        raise InputError(
-            f"`feasible` must return a bool, or a float that is feasible if >= 0, but returned {shown(said)} for "
-            f"{params}.",
-            field="feasible",
-        )
-    return float(said)
 
 
 def _last(trial: FrozenTrial) -> float | None:

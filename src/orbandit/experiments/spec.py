@@ -344,8 +344,8 @@ class _Reader:
             if self._constrained is not None and not (entry.is_open or "feasible" in entry.signature.parameters):
                 self._add(
                     (*path, "class"),
-                    f"the problem {self._constrained!r} has a constraint, but {entry.short} takes no `feasible`; choose "
-                    "an agent that does, such as OrbitGP or OrbitTree.",
+                    f"the problem {self._constrained!r} has a constraint, but {entry.short} takes no `feasible`; "
+                    "choose an agent that does, such as OrbitGP or OrbitTree.",
                 )
             if len(specs) + grid_size(table) > MAX_AGENTS:
                 self._add(path, f"the grids of a file may have {MAX_AGENTS:,} agents at most; shorten some lists.")

@@ -458,6 +458,14 @@ def test_mistakes_inside_are_reported(write, file, line, text):
     assert len(found[0][1]) < 400
 
 
+def test_agents_without_constraints_are_refused_beside_a_problem_with_one(write):
+    farm = 'horizons = [60]\nseeds = 1\n[[problem]]\nclass = "WindFarm"\nturbines = 3\nspacing = "{}"\n'
+    agents = '[[agent]]\nclass = "OrbitTree"\n[[agent]]\nclass = "HOO"\n'
+    said = "the problem 'WindFarm' has a constraint, but HOO takes no `feasible`; choose an agent that does, such as "
+    assert mistakes_of(write(farm.format("constraint") + agents)) == [(10, said + "OrbitGP or OrbitTree.")]
+    assert len(spec.read(write(farm.format("penalty") + agents))) == 2
+
+
 def test_an_error_without_a_text_is_reported_by_its_kind(write, tmp_path):
     code = "class MuteError(Exception):\n    def __str__(self):\n        raise RuntimeError\n"
     (tmp_path / "mute_space.py").write_text(

@@ -5,6 +5,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.errors import InputError, InputTypeError
+from orbandit.symmetry import find
 from orbandit.symmetry.candidates import default_candidates
 
 G, S = ob.groups, ob.spaces
@@ -131,6 +132,25 @@ def test_suggestions_lie_in_the_space_and_settle():
     assert not before
     after = ob.find_symmetry(np.concatenate([x, points]), np.concatenate([y, alike(points)]), CUBE)
     assert repr(after.group) == "Product(Symmetric(3), Trivial(1))"
+
+
+def test_what_a_model_believes_is_what_it_predicts_with_its_own_predictions():
+    """Against a posterior that each of them is added to."""
+    x, y = measured(alike, CUBE, 30, noise=0.05, seed=1)
+    report = ob.find_symmetry(x, y, CUBE)
+    judge, model = report._judge, report._verdicts[0].lacking
+    pool = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 4))
+    believer = find._Believer(judge, model, pool)
+    posterior, level = judge.posterior(model)
+    factor, lengths, noise = model.parameters.signal / level, model.parameters.lengths, model.parameters.noise
+    within = factor * model.pool.cross(pool, pool, lengths)
+    cross = factor * model.pool.cross(judge.data.features, pool, lengths)
+    for place in (3, 11, 3, 0):
+        means, variances = posterior.at(cross, within.diagonal())
+        np.testing.assert_allclose(believer.predictions(), [means, variances + noise], atol=1e-7)
+        posterior.append(cross[:, place].copy(), within[place, place], noise=noise, count=1.0, mean=means[place])
+        cross = np.concatenate([cross, within[place : place + 1]])
+        believer.believe(place)
 
 
 def test_what_a_space_does_not_allow_is_no_candidate():

@@ -282,6 +282,7 @@ class _Reader:
         self._data, self._folder = data, folder
         self.mistakes: list[Mistake] = []
         self._checksums: dict[Path, str] = {}
+        self._constrained: str | None = None  # the first problem with a constraint
 
     def experiment(self, name: str) -> Experiment | None:
         """Return the experiment, by the name given unless it has one.
@@ -322,7 +323,9 @@ class _Reader:
             seen[text] = name
             specs.append(ProblemSpec(name, rest, self._sources("problem", rest, path)))
             try:
-                problem_of(text, self._folder, specs[-1].sources)
+                problem = problem_of(text, self._folder, specs[-1].sources)
+                if self._constrained is None and getattr(problem, "feasible", None) is not None:
+                    self._constrained = name
             except SpecError as error:
                 self.mistakes += [Mistake((*path, *one.path), one.text) for one in error.mistakes]
         return specs
@@ -338,6 +341,12 @@ class _Reader:
                 self._add((*path, "class"), str(error))
                 continue
             self._check_axes(path, table)
+            if self._constrained is not None and not (entry.is_open or "feasible" in entry.signature.parameters):
+                self._add(
+                    (*path, "class"),
+                    f"the problem {self._constrained!r} has a constraint, but {entry.short} takes no `feasible`; "
+                    "choose an agent that does, such as OrbitGP or OrbitTree.",
+                )
             if len(specs) + grid_size(table) > MAX_AGENTS:
                 self._add(path, f"the grids of a file may have {MAX_AGENTS:,} agents at most; shorten some lists.")
                 continue

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from orbandit._checks import Array, as_count, as_finite, as_points, shown
+from orbandit._rows import Rows
+from orbandit.agents.gaussian.posterior import floored
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
 from orbandit.groups.units import class_widths
@@ -182,25 +184,32 @@ class FoundSymmetry:
 
 @final
 class _Believer:
-    """A model's predictions at points, and what it predicts once it has its own predictions for measurements."""
+    """A model's predictions at points, and what it predicts once it has its own predictions for measurements.
+
+    Its means then stay, and their covariances lose one rank for each, as in a pivoted Cholesky
+    factorisation.
+    """
 
     def __init__(self, judge: Judge, model: Model, pool: Array) -> None:
-        self._posterior, level = judge.posterior(model)
+        posterior, level = judge.posterior(model)
         self._noise, factor = model.parameters.noise, model.parameters.signal / level
-        self._within = factor * model.pool.cross(pool, pool, model.parameters.lengths)
-        self._cross = factor * model.pool.cross(judge.data.features, pool, model.parameters.lengths)
+        self._within = factor * model.pool.cross(pool, pool, model.parameters.lengths) + posterior.spread
+        cross = factor * model.pool.cross(judge.data.features, pool, model.parameters.lengths)
+        self._rows = Rows(posterior.halves(cross + posterior.spread))
+        self._means, self._variances = posterior.at(cross, self._within.diagonal() - posterior.spread)
 
     def predictions(self) -> tuple[Array, Array]:
         """Return means and variances of measurements."""
-        means, variances = self._posterior.at(self._cross, self._within.diagonal())
-        return means, variances + self._noise
+        return self._means, self._variances + self._noise
 
     def believe(self, place: int) -> None:
         """Take the mean at a point for a measurement."""
-        mean = float(self.predictions()[0][place])
-        own = float(self._within[place, place])
-        self._posterior.append(self._cross[:, place].copy(), own, noise=self._noise, count=1.0, mean=mean)
-        self._cross = np.concatenate([self._cross, self._within[place : place + 1]])
+        rows = self._rows.filled
+        shared = self._within[place] - rows[:, place] @ rows
+        row = shared / math.sqrt(self._variances[place] + self._noise)
+        own = self._within.diagonal()
+        self._variances = floored(self._variances - row**2, own)
+        self._rows.append(row[None])
 
 
 def _divergence(mean: Array, variance: Array, other: Array, spread: Array) -> Array:

@@ -8,6 +8,7 @@ pictures go.
 """
 
 import argparse
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +135,11 @@ def main() -> None:
 
     swap, searches = ob.groups.Symmetric(2), dict[str, Best]()
     for kind in ("exact", "approximate"):
-        searches[kind] = ob.maximize(noisy, TWO, swap, budget=BUDGET, symmetry=kind, seed=0, progress=False)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            searches[kind] = ob.maximize(noisy, TWO, swap, budget=BUDGET, symmetry=kind, seed=0, progress=False)
+        for warning in said:
+            print(f"{kind}: {warning.message}")
         print(f"{kind}: true mean {float(two_pumps(searches[kind].point[None])[0]):.2f} of 1.00")
     draw_approximate(searches, folder / "symmetry_approximate.png")
 

@@ -348,7 +348,7 @@ def test_images_that_differ_without_a_slope_are_parted(name):
     """Linear functions of the image find nothing here."""
     space, group, mean = CURVED[name]
     agent, rng = OrbitTree(space, group, horizon=2_000, symmetry="approximate", seed=0), np.random.default_rng(0)
-    while agent.doubts_group and agent.rounds < 2_000:
+    while agent.tests_symmetry and agent.rounds < 2_000:
         point = agent.ask()
         agent.tell(point, float(rng.random() < mean(point)))
     assert agent.rounds < 1_000

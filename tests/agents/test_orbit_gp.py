@@ -189,8 +189,8 @@ def test_the_initial_design_samples_the_space_whatever_the_group(space, group):
     """Uniform points, not folded: without the group the same points, not extremes of the quotient."""
     size, best = 2 * (space.intrinsic_dim + 1), partial(orbit_gp.OrbitGP, goal="best")
     plain, other = (best(space, g, horizon=1000, candidates=32, seed=3) for g in (None, group))
-    first = group.fold(plain.recommend())
-    np.testing.assert_allclose(other.recommend(), first, atol=1e-12)
+    # nothing is told yet: the first point of the design
+    np.testing.assert_allclose(other.recommend(), plain.recommend(), atol=1e-12)
     points = plain.ask_batch(size)
     np.testing.assert_allclose(other.ask_batch(size), points, atol=1e-12)
     many = np.concatenate([best(space, horizon=1000, candidates=8, seed=s).ask_batch(size) for s in range(40)])

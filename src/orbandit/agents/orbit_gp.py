@@ -377,7 +377,7 @@ class OrbitGP(Agent):
     def _recommend(self) -> Array:
         """Return the maximiser of mean - 0.5 deviations, near the best observed points."""
         if not self._model.size:
-            return self.arms.units.leave(self._placed(self._proposal(self._model)) + 0.0)
+            return self.arms.units.leave(self._proposal(self._model))
         return self.arms.units.leave(settled(self._model, self._ground) + 0.0)
 
     def _estimate(self, point: Any) -> Any:

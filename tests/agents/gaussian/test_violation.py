@@ -88,6 +88,11 @@ def test_few_images_or_one_side_show_nothing():
     assert found(space, group, points, values) is not None
 
 
+def test_equal_rewards_show_nothing():
+    points = SQUARE.sample(20, 0)
+    assert found(SQUARE, SWAP, points, np.full(20, 0.3)) is None
+
+
 def test_ranks_matter_only():
     space, group, function = BROKEN["unit"]
     points, values = measured(function, space, 30, np.random.default_rng(0))

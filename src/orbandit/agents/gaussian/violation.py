@@ -80,7 +80,8 @@ def violation(
     """
     folds = np.asarray(group.fold(points))
     apart = np.abs(points - folds).max(axis=1)
-    if np.count_nonzero(apart > LEAST_MOVE * float(np.ptp(points, axis=0).max())) < LEAST_IMAGES:
+    n_images = np.count_nonzero(apart > LEAST_MOVE * float(np.ptp(points, axis=0).max()))
+    if n_images < LEAST_IMAGES or np.ptp(rewards) == 0:
         return None
     likelihood = Arrangements(points, rewards, kernels, prior)
     least = likelihood(points) - CLEAR

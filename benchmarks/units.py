@@ -122,6 +122,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} seeds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--version", default="", help="of orbandit: by default, of the sources that are run")
+    parser.add_argument("--against", metavar="VERSION", help="measure nothing; compare with another version")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file of runs")
     parser.add_argument("--picture", type=Path, metavar="PATH", help="draw the ratios, too")
     parser.add_argument("--table", action="store_true", help="measure nothing")
@@ -135,6 +136,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that workers are ended, too
     version = chosen.version or sources()
     known = {row.key: row for row in read_lines(Row, chosen.out)}
+    if chosen.against:
+        return compare([row for row in known.values() if row.problem in chosen.problems], version, chosen.against)
     if not chosen.table:
         seeds = range(FIRST_SEED, FIRST_SEED + (QUICK if chosen.quick else chosen.seeds))
         jobs = list(missing(known, chosen.problems, chosen.rivals, sorted(chosen.budgets), seeds, version))
@@ -368,6 +371,27 @@ def table(rows: Sequence[Row], version: str, budgets: Sequence[int], picture: Pa
         print(f"\npicture: {picture}")
     else:
         print(f"\nno picture: there is no run of {OURS} to compare")
+
+
+def compare(rows: Sequence[Row], version: str, other: str) -> None:
+    """Print mean regrets with the group of one version over those of another, by the seeds that both have."""
+    known = records()
+    for budget in BUDGETS:
+        mine, theirs = (
+            by_problem([row for row in rows if (row.budget, row.rival, row.version) == (budget, OURS, each)], known)
+            for each in (version, other)
+        )
+        for title, which in (("recommended", 0), ("best point played", 1)):
+            one, two = (
+                {
+                    problem: {seed: (each[which], each[which]) for seed, each in at[OURS].items()}
+                    for problem, at in found.items()
+                }
+                for found in (mine, theirs)
+            )
+            ratios = {problem: over(one[problem], [two[problem]]) for problem in one if problem in two}
+            shared = {problem: ratio for problem, ratio in ratios.items() if ratio.seeds}
+            line(f"{budget:,} evaluations, {title}: {version} over {other}", shared, "")
 
 
 def by_problem(rows: Iterable[Row], known: dict[str, Record]) -> Table:

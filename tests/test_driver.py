@@ -295,3 +295,20 @@ def test_what_cannot_make_agents_is_refused_before_anything_is_measured(agent, s
     with pytest.raises(InputTypeError, match=said):
         ob.simulate(agent, ob.problems.Cone(CUBE, S3, peak=[0.2, 0.5, 0.8]), 10, seeds=1)
     assert measured == []
+
+
+def test_a_constraint_beside_an_approximate_symmetry_need_not_be_invariant_with_any_horizon():
+    """OrbitTree, which is suited for as many measurements, refuses it."""
+
+    def rule(points):
+        return points[:, 0] <= 0.5
+
+    driver = Driver(CUBE, S3, None, horizon=20_000, seed=0, feasible=rule, symmetry="approximate")
+    asked = []
+    for _ in range(20):
+        asked.append(driver.ask())
+        driver.learn([Outcome(asked[-1], float(asked[-1].sum()))])
+    assert rule(np.array(asked)).all()
+    assert rule(driver.recommend()[None]).all()
+    with pytest.raises(InputError, match="invariant"):
+        Driver(CUBE, S3, TREE, horizon=20_000, seed=0, feasible=rule, symmetry="approximate").ask()

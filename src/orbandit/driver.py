@@ -37,7 +37,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, final, get_args
 
 import numpy as np
 
-from orbandit._checks import Array, as_positive, shown, unknown_name
+from orbandit._checks import MAX_COUNT, Array, as_positive, shown, unknown_name
 from orbandit._rows import Rows
 from orbandit.agents.maker import TOLD, Maker, check_call, check_takes, learns_slopes
 from orbandit.agents.suited import CROSSOVER, suited
@@ -150,7 +150,8 @@ class Driver:
     seed : int
         The agent's seed, the same whenever a new agent is made.
     crossover : int
-        Number of measurements from which `suited` returns `OrbitTree`.
+        Number of measurements from which `suited` returns `OrbitTree`; never, if the symmetry is
+        approximate and there is a constraint.
     feasible : callable, optional
         The constraint on points to measure: takes (m, dim) points and returns (m,) bools, or
         margins that are feasible if >= 0. The agent must take it.
@@ -173,6 +174,8 @@ class Driver:
         symmetry: Symmetry = "exact",
     ) -> None:
         check_maker(maker, feasible, symmetry)
+        if feasible is not None and symmetry == "approximate":
+            crossover = MAX_COUNT  # the constraint of a tree must be invariant, and this one need not be
         if isinstance(maker, partial):  # whose settings go before those of the search
             own = dict(maker.keywords)
             group, horizon, seed = own.pop("group", group), own.get("horizon", horizon), own.get("seed", seed)

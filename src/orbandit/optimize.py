@@ -220,7 +220,8 @@ def maximize(
         group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
         12,000 measurements, history included, and `OrbitTree` from there on, since its choices take
         microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no
-        kernel.
+        kernel. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
+        needs a constraint that is invariant.
     history : History, optional
         Earlier measurements, as another call returned them or an error carried them. They do not
         count against `budget`.
@@ -345,7 +346,8 @@ def minimize(
         group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
         12,000 measurements, history included, and `OrbitTree` from there on, since its choices take
         microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no
-        kernel.
+        kernel. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
+        needs a constraint that is invariant.
     history : History, optional
         Earlier measurements, as another call returned them or an error carried them. They do not
         count against `budget`.

@@ -288,6 +288,19 @@ def on_hills(x):
     return 0.5 + 0.2 * np.sin(9 * x.reshape(len(x), 5, 2)).prod(axis=2).sum(axis=1)
 
 
+def goes_on_alike(agent, mean, path, rounds):
+    """Save the agent, and play on with it and with what is loaded."""
+    agent.save(path)
+    loaded = orbit_gp.OrbitGP.load(path)
+    for _ in range(rounds):
+        point, same = agent.ask(), loaded.ask()
+        np.testing.assert_array_equal(point, same)
+        value = float(mean(point[None])[0])
+        agent.tell(point, value)
+        loaded.tell(same, value)
+    np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+
+
 @pytest.mark.parametrize(("mean", "is_aligned"), [(near_the_places, True), (on_hills, False)])
 @pytest.mark.parametrize("goal", ["regret", "best"])
 def test_the_likelihood_decides_between_multisets_and_aligned_coordinates(mean, is_aligned, goal, tmp_path):
@@ -300,15 +313,7 @@ def test_the_likelihood_decides_between_multisets_and_aligned_coordinates(mean, 
     assert (agent._reference is not None) == (is_aligned and goal == "best")
     moved = UNITS.act(UNITS.random(1, 1)[0], points[:9])
     np.testing.assert_allclose([agent.estimate(x) for x in points[:9]], [agent.estimate(x) for x in moved], atol=1e-9)
-    agent.save(tmp_path / "agent")
-    loaded = orbit_gp.OrbitGP.load(tmp_path / "agent")
-    for _ in range(20):
-        point, same = agent.ask(), loaded.ask()
-        np.testing.assert_array_equal(point, same)
-        value = float(mean(point[None])[0])
-        agent.tell(point, value)
-        loaded.tell(same, value)
-    np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+    goes_on_alike(agent, mean, tmp_path / "agent", 20)
 
 
 SIX = G.Symmetric(6)
@@ -341,15 +346,7 @@ def test_the_likelihood_may_prefer_the_sum_of_two_kernels(name, tmp_path):
     assert agent._used == "both"
     moved = group.act(group.random(1, 1)[0], points[:9])
     np.testing.assert_allclose([agent.estimate(x) for x in points[:9]], [agent.estimate(x) for x in moved], atol=1e-9)
-    agent.save(tmp_path / "agent")
-    loaded = orbit_gp.OrbitGP.load(tmp_path / "agent")
-    for _ in range(8):
-        point, same = agent.ask(), loaded.ask()
-        np.testing.assert_array_equal(point, same)
-        value = float(mean(point[None])[0])
-        agent.tell(point, value)
-        loaded.tell(same, value)
-    np.testing.assert_array_equal(agent.recommend(), loaded.recommend())
+    goes_on_alike(agent, mean, tmp_path / "agent", 8)
 
 
 @pytest.mark.parametrize(("name", "used"), [("units", "second"), *product(SUMS, ["both", "third", 1])])

@@ -47,7 +47,7 @@ from orbandit.groups.base import check_fit
 from orbandit.groups.units import Units
 from orbandit.history import History
 from orbandit.spaces import Space
-from orbandit.spaces.feasible_set import FeasibleSet, Rule
+from orbandit.spaces.feasible_set import FeasibleSet, Rule, ScaledRule
 
 Symmetry: TypeAlias = Literal["exact", "approximate"]
 """Whether the symmetry is exact."""
@@ -231,8 +231,8 @@ class Driver:
         """Return a feasible point; refuse that of an agent that ignores the constraint."""
         if not self.is_feasible(point):
             raise InputError(
-                f"an agent must keep to `feasible`, but {type(self._agent).__name__} {what} {shown(point)}; "
-                "fix the agent.",
+                f"an agent must keep to `feasible`, but {type(self._agent).__name__} {what} "
+                f"{self._region.named(point)}; fix the agent.",
                 field="feasible",
             )
         return point
@@ -413,7 +413,7 @@ class Driver:
     @property
     def _extras(self) -> dict[str, Any]:
         """Arguments that agents get only if they matter."""
-        rule = {} if self._region.is_whole else {"feasible": partial(_margins, self._region, self._units)}
+        rule = {} if self._region.is_whole else {"feasible": ScaledRule(self._region, self._units.leave)}
         return rule if self._symmetry == "exact" else rule | {"symmetry": self._symmetry}
 
     def _tell(self, agent: Any, given: Range | None, known: int | None = None) -> None:
@@ -504,11 +504,6 @@ def check_maker(maker: Maker | None, feasible: Callable[..., Any] | None = None,
             check_takes(maker, name)
     made = partial(maker.func, *maker.args, **own) if isinstance(maker, partial) else maker
     check_call(made, None, None, **dict.fromkeys((*TOLD, *extras)))
-
-
-def _margins(region: FeasibleSet, units: Units, places: Array) -> Array:
-    """Return the margins of places in a region, whose constraint is in the caller's units."""
-    return region.margins(units.leave(places))
 
 
 def _inform(agent: Any, what: str, place: Array) -> None:

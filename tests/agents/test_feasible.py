@@ -186,6 +186,9 @@ def test_a_rule_that_is_not_invariant_is_refused_with_the_element_and_the_point(
 def test_an_empty_set_is_refused_at_once(kind):
     with pytest.raises(InputError, match="no feasible point was found: not among"):
         kind(SPACE, SWAP, feasible=lambda points: points.sum(axis=1) - 2.5)
+    wide = ob.spaces.Box(0.0, 1000.0, dim=2)
+    with pytest.raises(InputError, match=r"the largest is -50.*, at \[9\d\d.*9\d\d"):  # in the caller's units
+        kind(wide, SWAP, feasible=lambda points: points.sum(axis=1) - 2050.0)
 
 
 def test_a_guarantee_needs_centres():

@@ -21,7 +21,7 @@ from orbandit.groups.base import check_fit
 from orbandit.groups.feasibility import check_invariant
 from orbandit.groups.units import Units
 from orbandit.spaces import Space
-from orbandit.spaces.feasible_set import FeasibleSet, Rule
+from orbandit.spaces.feasible_set import FeasibleSet, Rule, ScaledRule
 
 
 @final
@@ -91,7 +91,7 @@ class Points:
         given = FeasibleSet(self.space, rule, coordinates)
         if self.group is not None and is_exact:
             check_invariant(given, self.group)
-        return FeasibleSet(units.space, lambda points: given.margins(units.leave(points)), coordinates)
+        return FeasibleSet(units.space, ScaledRule(given, units.leave), coordinates)
 
     def key(self, point: Any) -> bytes:
         """Return what identifies a point, after a check of its form."""

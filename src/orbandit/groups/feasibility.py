@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from orbandit._checks import shown
 from orbandit.errors import InputError
 from orbandit.groups.base import Group
 from orbandit.groups.check import describe
@@ -48,8 +47,9 @@ def check_invariant(region: FeasibleSet, group: Group) -> None:
         first = int(np.flatnonzero(broken)[0])
         raise InputError(
             f"`feasible` must be invariant under the group, but what {describe(moving[first])} takes "
-            f"{shown(points[first])}, where it says {_said(before[first])}, to {shown(images[first])}, where it says "
-            f"{_said(after[first])}; fix `feasible`, or leave this element out of the group.",
+            f"{region.named(points[first])}, where it says {_said(before[first])}, to "
+            f"{region.named(images[first])}, where it says {_said(after[first])}; fix `feasible`, or leave this "
+            "element out of the group.",
             field="feasible",
         )
 

@@ -11,7 +11,7 @@ both, and no point is tried twice.
 import copy
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from orbandit.driver import Driver, Symmetry
 from orbandit.errors import InputError
 from orbandit.groups import Group
 from orbandit.spaces import Box
-from orbandit.spaces.feasible_set import Rule
+from orbandit.spaces.feasible_set import NamedRule, Rule
 
 MOVE = 1e-6
 """Least move of a proposal, so that two processes with the same trials never try the same point."""
@@ -94,6 +94,30 @@ def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.rand
             return apart
         apart = (point + apart) / 2
     return point
+
+
+@final
+class CubeRule(NamedRule):
+    """A constraint on values as a tool gives them to its user, on points of the unit cube.
+
+    Parameters
+    ----------
+    feasible : callable
+        The constraint on values.
+    values : callable
+        Returns the values that a point stands for.
+    """
+
+    def __init__(self, feasible: Callable[[Any], Any], values: Callable[[Array], Any]) -> None:
+        self._feasible, self._values = feasible, values
+
+    def __call__(self, points: Array) -> Array:
+        """Return the margins of points; 1 and -1 for bools."""
+        return np.array([margin(self._feasible, self._values(point)) for point in points])
+
+    def named(self, point: Array) -> str:
+        """Return the values that a point stands for."""
+        return str(self._values(point))
 
 
 def margin(feasible: Callable[[Any], Any], values: Any) -> float:

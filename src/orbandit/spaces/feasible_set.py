@@ -15,6 +15,7 @@ the uniform distribution on the set is stationary, except on flat spaces, where 
 cannot move.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
@@ -55,6 +56,18 @@ SLACK = DIFFERENCE
 space; with less, steps stall at a kink of the margin, since gradients are finite differences."""
 
 
+class NamedRule(ABC):
+    """A constraint on points that its author knows by other names."""
+
+    @abstractmethod
+    def __call__(self, points: Array) -> Any:
+        """Return bools, or margins, of (m, dim) points."""
+
+    @abstractmethod
+    def named(self, point: Array) -> str:
+        """Return what a message calls a point."""
+
+
 @final
 class FeasibleSet:
     """The points of a space where a constraint holds; without a constraint, all of them.
@@ -68,6 +81,11 @@ class FeasibleSet:
         if >= 0.
     units : sequence of arrays of int, optional
         Coordinates that move together, by default each by itself.
+
+    Attributes
+    ----------
+    named : callable
+        What messages call a point: its coordinates, or as a `NamedRule` says.
 
     Examples
     --------
@@ -86,6 +104,7 @@ class FeasibleSet:
         if rule is not None and not callable(rule):
             raise InputTypeError(f"`feasible` must be a function of points, but got {shown(rule)}.")
         self.space, self._rule = space, rule
+        self.named = rule.named if isinstance(rule, NamedRule) else shown
         self._units = list(np.arange(space.dim)[:, None]) if units is None else list(units)
         low, high = space.bounds
         self._middle = np.asarray(space.project((low + high) / 2))
@@ -116,7 +135,7 @@ class FeasibleSet:
             return np.where(answer, 1.0, -1.0)
         if np.isnan(answer).any():
             (first, *_) = points[np.isnan(answer)]
-            raise InputError(f"`feasible` must return no NaN, but did at {shown(first)}.", field="feasible")
+            raise InputError(f"`feasible` must return no NaN, but did at {self.named(first)}.", field="feasible")
         return np.asarray(answer, dtype=np.float64)
 
     def _blamed(self, points: Array, error: Exception) -> InputError:
@@ -128,7 +147,7 @@ class FeasibleSet:
             try:
                 self._rule(point[None])  # type: ignore[misc]
             except Exception as own:
-                return InputError(f"`feasible` failed at {shown(point)}: {own!r}.", field="feasible")
+                return InputError(f"`feasible` failed at {self.named(point)}: {own!r}.", field="feasible")
         return InputError(f"`feasible` failed at {len(points)} points at once: {error!r}.", field="feasible")
 
     def holds(self, points: Array) -> BoolArray:
@@ -235,8 +254,8 @@ class FeasibleSet:
                     points[row], margins[row] = trials[best], reached[best]
         best = int(margins.argmax())
         raise InputError(
-            f"no feasible point was found: not among {drawn:,} random points of {shown(self.space)}, nor by raising "
-            f"the margins of {len(points)} of them, the largest is {margins[best]:g}, at {shown(points[best])}."
+            f"no feasible point was found: not among {drawn:,} random points of the space, nor by raising "
+            f"the margins of {len(points)} of them, the largest is {margins[best]:g}, at {self.named(points[best])}."
             " Check the sign of `feasible`; margins instead of bools help to find small sets.",
             field="feasible",
         )
@@ -277,3 +296,27 @@ class FeasibleSet:
             if step >= len(units) and step % max(1, len(units) // APART) == 0:
                 taken.append(points)
         return np.concatenate(taken)[:size]
+
+
+@final
+class ScaledRule(NamedRule):
+    """The constraint of a feasible set, on points in other units.
+
+    Parameters
+    ----------
+    region : FeasibleSet
+        The feasible set.
+    leave : callable
+        Converts points to the units of the set.
+    """
+
+    def __init__(self, region: FeasibleSet, leave: Callable[[Array], Array]) -> None:
+        self._region, self._leave = region, leave
+
+    def __call__(self, points: Array) -> Array:
+        """Return the margins of points."""
+        return self._region.margins(self._leave(points))
+
+    def named(self, point: Array) -> str:
+        """Return what the set calls a point."""
+        return self._region.named(self._leave(point))

@@ -76,6 +76,10 @@ class Coordinates:
             start += part.size
         return child
 
+    def values(self, point: Any) -> Any:
+        """Return the values at a point, as the user sees them."""
+        return self.candidate(point).value
+
 
 def _flat(parametrization: Any) -> list[tuple[str, Any]]:
     """Return the names and parts of a parametrization, in the order of its data."""

@@ -6,7 +6,6 @@ are pending (see `driver`).
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -18,7 +17,7 @@ from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Outcome, Symmetry, check_maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.integrations.cube import about_middle, cube_driver, margin, proposal
+from orbandit.integrations.cube import CubeRule, about_middle, cube_driver, proposal
 from orbandit.integrations.nevergrad.coordinates import Coordinates
 
 TOO_LARGE = 5e20
@@ -134,7 +133,7 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
             self._driver = cube_driver(
                 self._cube.dim,
                 self._unit_group,
-                None if self._feasible is None else partial(_margins, self._feasible, self._cube),
+                None if self._feasible is None else CubeRule(self._feasible, self._cube.values),
                 maker=self._maker,
                 horizon=self.budget,
                 seed=seed,
@@ -142,11 +141,6 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
                 symmetry=self._trust,
             )
         return self._driver
-
-
-def _margins(feasible: Callable[[Any], Any], cube: Coordinates, points: Array) -> Array:
-    """Return the margins of the values at points; 1 and -1 for bools."""
-    return np.array([margin(feasible, cube.candidate(point).value) for point in points])
 
 
 OrbitOptimizer().set_name("Orbit", register=True)

@@ -7,7 +7,6 @@ read once when it has ended.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -17,7 +16,7 @@ from optuna.trial import FrozenTrial, TrialState
 from orbandit._checks import Array
 from orbandit.driver import Driver, Outcome
 from orbandit.groups import Group
-from orbandit.integrations.cube import margin, proposal
+from orbandit.integrations.cube import CubeRule, proposal
 from orbandit.integrations.optuna.coordinates import Coordinates, Number, is_number
 from orbandit.integrations.optuna.symmetry import Symmetry
 from orbandit.spaces.feasible_set import Rule
@@ -155,7 +154,7 @@ class View:
         named = {name: d for name, d in self._named.items() if is_number(d)}
         self._coordinates, self._driver, self._flying = Coordinates({**named, **plain}), None, {}
         if self.space:
-            rule = None if self._feasible is None else partial(margins, self._feasible, self._coordinates)
+            rule = None if self._feasible is None else CubeRule(self._feasible, self._coordinates.params)
             driver = self._make(len(self.space), self._symmetry.group(len(plain)), rule)
             driver.learn(self._outcomes(trials))
             self._driver = driver
@@ -170,11 +169,6 @@ class View:
                 value = None if trial.state == TrialState.FAIL else _last(trial) if is_pruned else trial.value
                 outcomes.append(Outcome(point, value, is_pruned))
         return outcomes
-
-
-def margins(feasible: ParameterRule, coordinates: Coordinates, points: Array) -> Array:
-    """Return the margins of the parameters of points; 1 and -1 for bools."""
-    return np.array([margin(feasible, coordinates.params(point)) for point in points])
 
 
 def _last(trial: FrozenTrial) -> float | None:

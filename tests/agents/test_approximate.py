@@ -69,7 +69,7 @@ def test_a_true_group_is_used_and_a_wrong_one_is_not():
         for _ in range(40):
             point = agent.ask()
             agent.tell(point, float(function(point[None])[0]))
-        ratio = agent._model.parameters.lengths[-1] if agent._knows_group else np.inf
+        ratio = agent._model.parameters.lengths[-1] if agent._choice.used != "none" else np.inf
         shares[function] = ratio / (1 + ratio) if ratio < np.inf else 1.0
     assert shares[true_symmetry] < 0.02
     assert shares[no_symmetry] > 0.2

@@ -10,8 +10,10 @@ import pytest
 import orbandit as ob
 from agent_cases import play
 from orbandit.agents import orbit_gp
+from orbandit.agents.gaussian.hypotheses import Choice
 from orbandit.agents.gaussian.model import Model
 from orbandit.agents.gaussian.thinning import ranked
+from orbandit.agents.gaussian.warp import warped_about
 
 G, S = ob.groups, ob.spaces
 SQUARE, SWAP = S.Box(0.0, 1.0, dim=2), G.Symmetric(2)
@@ -63,7 +65,7 @@ def test_binary_rewards_are_known_as_such_and_other_noise_is_learnt():
 
 
 def test_the_hint_sets_the_length_scale_expected():
-    lengths = [orbit_gp.OrbitGP(SQUARE, lipschitz=value)._prior.lengths[0] for value in (1.0, 4.0, None)]
+    lengths = [orbit_gp.OrbitGP(SQUARE, lipschitz=value)._hypotheses.prior.lengths[0] for value in (1.0, 4.0, None)]
     assert lengths == pytest.approx([0.5, 0.125, 0.3])
 
 
@@ -272,7 +274,7 @@ def test_a_warp_does_not_bend_within_the_noise(noise):
     assert np.ptp(rewards) > 0.3
     assert agent._model.warp.strength == 0 or agent._model.warp.scale > 0.4
     # which is what the rewards alone would say
-    assert orbit_gp.warped_about(rewards, 1.0).scale < 0.1
+    assert warped_about(rewards, 1.0).scale < 0.1
 
 
 UNITS, PLACES = G.BlockPermutation(5, 2), np.array([0.1, 0.2, 0.9, 0.1, 0.5, 0.5, 0.2, 0.9, 0.8, 0.7])
@@ -310,7 +312,7 @@ def test_the_likelihood_decides_between_multisets_and_aligned_coordinates(mean, 
     around = space.project(PLACES + 0.2 * rng.standard_normal((60, 10)))
     points = UNITS.act(UNITS.random(80, rng), np.concatenate([around, space.sample(20, rng)]), paired=True)
     agent.tell_batch(points, mean(points) + 0.01 * rng.standard_normal(80))
-    assert (agent._reference is not None) == (is_aligned and goal == "best")
+    assert (agent._choice.reference is not None) == (is_aligned and goal == "best")
     moved = UNITS.act(UNITS.random(1, 1)[0], points[:9])
     np.testing.assert_allclose([agent.estimate(x) for x in points[:9]], [agent.estimate(x) for x in moved], atol=1e-9)
     goes_on_alike(agent, mean, tmp_path / "agent", 20)
@@ -343,7 +345,7 @@ def test_the_likelihood_may_prefer_the_sum_of_two_kernels(name, tmp_path):
     around = space.project(group.fold(space.sample(1, 1)) + 0.2 * rng.standard_normal((60, space.dim)))
     points = np.concatenate([around, space.sample(60, rng)])
     agent.tell_batch(points, mean(points) + 0.005 * rng.standard_normal(120))
-    assert agent._used == "both"
+    assert agent._choice.used == "both"
     moved = group.act(group.random(1, 1)[0], points[:9])
     np.testing.assert_allclose([agent.estimate(x) for x in points[:9]], [agent.estimate(x) for x in moved], atol=1e-9)
     goes_on_alike(agent, mean, tmp_path / "agent", 8)
@@ -354,7 +356,7 @@ def test_a_file_with_a_kernel_that_its_data_cannot_have_is_refused(name, used, t
     """Nothing was told yet: no point to align to, no scales of a second kernel."""
     space, group, _ = SUMS[name]
     agent = orbit_gp.OrbitGP(space, group, horizon=200, goal="best", seed=0)
-    monkeypatch.setattr(agent, "_used", used)
+    monkeypatch.setattr(agent, "_choice", Choice(used))
     agent.save(tmp_path / "agent")
     with pytest.raises(ob.errors.OrbanditError):
         orbit_gp.OrbitGP.load(tmp_path / "agent")

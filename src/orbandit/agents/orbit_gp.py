@@ -32,22 +32,14 @@ from orbandit.agents.gaussian.acquisition import (
     settled,
     spread_out,
 )
-from orbandit.agents.gaussian.blended import Blended
-from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothesis
+from orbandit.agents.gaussian.fit import Hypothesis, Parameters
+from orbandit.agents.gaussian.hypotheses import Choice, Hypotheses
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
-from orbandit.agents.gaussian.quotient_kernel import (
-    QuotientKernel,
-    aligned_kernel,
-    is_of_folds,
-    multiset_kernel,
-    plain_kernel,
-    quotient_kernel,
-)
+from orbandit.agents.gaussian.quotient_kernel import QuotientKernel
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.violation import violation
-from orbandit.agents.gaussian.warp import NO_WARP, warped_about
 from orbandit.agents.points import AnyPoint, Points, point_of
-from orbandit.groups import Group, Trivial
+from orbandit.groups import Group
 from orbandit.groups.check import describe
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
@@ -58,8 +50,9 @@ DESIGN_STREAM, IMAGE_STREAM = 2**32, 2**32 + 1
 IMAGE_EVERY, IMAGES_DRAWN = 3, 8
 """One point in so many is played at a random image, the first of so many that is feasible and no
 fold."""
-FIRST_FIT, FIT_GROWTH = 5, 1.2
-"""Number of rewards before the first fit, and growth of that number between fits."""
+FIRST_FIT, FIT_GROWTH, EARLY = 5, 1.2, 100
+"""Number of rewards before the first fit, and growth of that number between fits; and up to which
+they start from the prior medians, too."""
 MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
 """Most distinct points, and most of them that parameters are fitted to."""
 THINNED_PART = 0.75
@@ -72,26 +65,9 @@ BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
 """For Bernoulli rewards, which inform little about the variance of their means: the least V of the
 priors, and the prior standard deviation of log s. A weaker prior lets s collapse where most rewards
 are 0, and maxima are missed."""
-RELATIVE_LENGTH, PRIOR_REACH, LENGTH_DOUBT = 0.3, 1.0, 1.0
-"""Prior medians of length scales, over the width of the space, and of a reach; and the prior
-standard deviation of their logarithms."""
-HINTED_LENGTH, HINTED_DOUBT = 0.5, 0.5
-"""The same if the Lipschitz constant is known; the unit is the distance over which the mean can
-cross the range of rewards."""
-STRENGTHS, WARPED = (1.0,), 10
-"""Strengths of the warps tried, besides none, under goal="best", and from how many distinct
-points."""
-COMPARED = 20
-"""Number of distinct points from which a second kernel, and the sum of both, are tried, too, under
-goal="best"."""
-USED = "first", "second", "both"
-"""Which kernels a model may have."""
-PRIOR_RATIO, RATIO_DOUBT = 0.02, 2.0
-"""Prior median of the variance of the remainder over that of the invariant part, if the symmetry is
-approximate, and the prior standard deviation of its logarithm."""
-SUMMED_RATIO = 0.3
-"""Prior median of the variance of a second kernel over that of the first, in a sum of both; the
-prior standard deviation of its logarithm is RATIO_DOUBT, too."""
+HINTED_LENGTH = 0.5
+"""Prior median of length scales if the Lipschitz constant is known, in units of the distance over
+which the mean can cross the range of rewards."""
 DEFAULT_FAMILY = {"regret": "matern32", "best": "matern52"}
 """Default kernels, by the goal."""
 FIRST_SIGNAL, FIRST_NOISE = 0.1, 0.1
@@ -230,37 +206,20 @@ class OrbitGP(Agent):
         self._is_for_best, self._acquisition = goal == "best", acquisition
         self._family = kernel or DEFAULT_FAMILY[goal]
         self._settings |= {"kernel": self._family, "is_scaled": self._points.is_scaled}
-        invariant = quotient_kernel(self._space, self._group, self._family, is_smooth=self._is_for_best)
-        self._kernel = self._blended(invariant)
         self._noise = None if noise is None else as_positive(noise, "noise")
         self._beta = None if beta is None else as_positive(beta, "beta")
         self._candidates = as_count(candidates, "candidates", minimum=8, maximum=100_000)
-        self._prior = self._prior_of_lengths(invariant)
+        self._hypotheses = Hypotheses(
+            self._space, self._group, self._family, is_exact, self._is_for_best, self._hinted_lengths()
+        )
         self._start(seed)
 
-    def _blended(self, kernel: QuotientKernel) -> QuotientKernel:
-        """Return an invariant kernel, with a remainder if the symmetry is approximate."""
-        if self._group is None or self._ground.is_exact:
-            return kernel
-        return Blended(kernel, plain_kernel(self._space, self._group, self._family))
-
-    def _prior_of_lengths(self, kernel: QuotientKernel) -> Prior:
-        """Return the prior of the length scales, of a reach, and of the remainder's ratio."""
-        widths, doubt = kernel.widths, LENGTH_DOUBT
-        lengths = RELATIVE_LENGTH * widths
-        if not self._points.is_learning:
-            _, first = np.unique(scale_classes(self._points.units.generators), return_index=True)
-            hinted = HINTED_LENGTH / self._points.scale / self._points.units.sizes[first]
-            lengths, doubt = np.clip(hinted, 0.02 * widths, 2 * widths), HINTED_DOUBT
-        scales = np.append(lengths, PRIOR_REACH) if kernel.has_reach else lengths
-        return self._prior_with(scales, lengths, doubt)
-
-    def _prior_with(self, scales: Array, lengths: Array, doubt: float) -> Prior:
-        """Return the prior of the scales of a kernel, and of those of a remainder if there is one."""
-        if self._group is None or self._ground.is_exact:
-            return Prior(scales, doubt)
-        doubts = np.append(np.full(len(scales) + len(lengths), doubt), RATIO_DOUBT)
-        return Prior(np.concatenate([scales, lengths, [PRIOR_RATIO]]), doubts)
+    def _hinted_lengths(self) -> Array | None:
+        """Return prior medians of the length scales, by the Lipschitz constant if it is known."""
+        if self._points.is_learning:
+            return None
+        _, first = np.unique(scale_classes(self._points.units.generators), return_index=True)
+        return np.asarray(HINTED_LENGTH / self._points.scale / self._points.units.sizes[first])
 
     @property
     def lipschitz(self) -> float:
@@ -271,13 +230,11 @@ class OrbitGP(Agent):
         self._salt = int(self._rng.integers(2**63))
         self._is_binary, self._fits, self._due = True, 0, FIRST_FIT
         dim, none = self._space.dim, np.empty(0)
-        self._start_at = Parameters(FIRST_SIGNAL, self._prior.lengths, FIRST_NOISE)
-        self._reference: Array | None = None
-        self._used = "first"
-        self._knows_group = True
+        self._choice, kernel = Choice(), self._hypotheses.kernel
+        self._start_at = Parameters(FIRST_SIGNAL, self._hypotheses.prior.lengths, FIRST_NOISE)
         self._told: deque[tuple[Array, float]] = deque(maxlen=MAX_FITTED_POINTS)
-        unseen = Rewards(np.empty((0, dim)), self._kernel.features(np.empty((0, dim))), none, none, none)
-        self._model = self._made(Hypothesis(self._kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
+        unseen = Rewards(np.empty((0, dim)), kernel.features(np.empty((0, dim))), none, none, none)
+        self._model = self._made(Hypothesis(kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
 
     def _choose(self) -> int:
@@ -428,10 +385,10 @@ class OrbitGP(Agent):
         self._fits += 1
         if not self.has_warned and not self._is_binary:
             self._look_for_violation()
-        model = self._model
+        model, prior = self._model, self._hypotheses.prior
         if self._is_binary and not self._points.is_learning and self._noise is None and self._ground.is_exact:
-            kept = Hypothesis(self._kernel, Parameters(BINARY_SIGNAL, self._prior.lengths, 0.0), 0.5)
-            self._model = self._made(kept, model.rewards, model.expected)
+            fixed = Parameters(BINARY_SIGNAL, prior.lengths, 0.0)
+            self._model = self._made(Hypothesis(self._hypotheses.kernel, fixed, 0.5), model.rewards, model.expected)
             return
         rewards, rows = model.rewards, np.arange(model.size, dtype=np.intp)
         if model.size > MAX_FITTED_POINTS and self._is_binary:  # few Bernoulli rewards tell little
@@ -439,41 +396,24 @@ class OrbitGP(Agent):
         elif model.size > MAX_FITTED_POINTS:
             rows = ranked(model.means, MAX_FITTED_POINTS)
             rewards = rewards.at(rows)
-        noise, prior = None, self._prior
+        noise = None
         if self._noise is not None:
             noise = np.full(len(rows), (self._noise / self._span) ** 2)
         elif self._is_binary:
-            noise, prior = (
-                bernoulli(*model.expected[:, rows]),
-                prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT),
-            )
-        starts = [self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)]
-        fresh = [prior.lengths] if rounds < 100 else []
-        tried = [hypothesis(self._kernel, rewards, NO_WARP, prior, starts, fresh, noise)]
-        if self._is_for_best and not self._is_binary and len(rows) >= WARPED:
-            variance = tried[0].parameters.noise if noise is None else float(noise.mean())
-            warps = [warped_about(rewards.means, strength, math.sqrt(variance)) for strength in STRENGTHS]
-            tried += [hypothesis(self._kernel, rewards, warp, prior, starts, fresh, noise) for warp in warps]
-        best = min(tried, key=lambda each: each.loss)
-        self._start_at, self._reference, self._used = best.parameters, None, "first"
-        if self._is_for_best and not self._is_binary and len(rows) >= COMPARED and self._can_compare:
-            best = self._compared(best, rewards, noise, prior)
-        if not self._ground.is_exact:
-            best = self._doubted(best, rewards, noise, prior)
-        self._model = self._made(best, model.rewards, model.expected)
+            noise = bernoulli(*model.expected[:, rows])
+            prior = prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT)
+        start = self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)
+        best = model.rewards.points[int(model.means.argmax())] if self._is_for_best and not self._is_binary else None
+        found = self._hypotheses.most_likely(rewards, prior, start, best, noise, is_early=rounds < EARLY)
+        self._start_at, self._choice = found.start, found.choice
+        self._model = self._made(found.model, model.rewards, model.expected)
 
     def _look_for_violation(self) -> None:
         """Notice, once, if points that were not asked for show that the group is wrong."""
         if self._group is None or not self._ground.is_exact or self._group.order == 1:
             return
         points, rewards = (np.array(part) for part in zip(*self._told, strict=True))
-        plain = plain_kernel(self._space, self._group, self._family)
-        lengths = RELATIVE_LENGTH * plain.widths
-        scales = np.append(lengths, PRIOR_REACH) if self._kernel.has_reach else lengths
-        doubts = np.append(np.full(len(scales) + len(lengths), LENGTH_DOUBT), RATIO_DOUBT)
-        doubtful = Prior(np.concatenate([scales, lengths, [PRIOR_RATIO]]), doubts)
-        both = Blended(self._kernel, plain)
-        found = violation(points, rewards, self._group, (self._kernel, plain), both, doubtful)
+        found = violation(points, rewards, self._group, *self._hypotheses.with_and_without())
         if found is None:
             return
         self.has_warned = True
@@ -483,74 +423,6 @@ class OrbitGP(Agent):
             f"changes by {found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or "
             'pass symmetry="approximate".'
         )
-
-    def _doubted(self, best: Hypothesis, rewards: Rewards, noise: Array | None, like: Prior) -> Hypothesis:
-        """Return a model without the group, if its marginal likelihood is larger."""
-        plain = quotient_kernel(self._space, None, self._family)
-        prior = like._replace(lengths=RELATIVE_LENGTH * plain.widths, doubt=LENGTH_DOUBT)
-        other = hypothesis(plain, rewards, best.warp, prior, [], [prior.lengths], noise)
-        self._knows_group = best.loss <= other.loss
-        if self._knows_group:
-            return best
-        self._reference, self._used = None, "first"
-        return other
-
-    def _compared(self, best: Hypothesis, rewards: Rewards, noise: Array | None, like: Prior) -> Hypothesis:
-        """Return the most likely of a model with the first kernel, one with the second, and one with their sum."""
-        reference = self._model.rewards.points[int(self._model.means.argmax())].copy() if self._can_align else None
-        second = self._second_kernel(reference)
-        lengths = RELATIVE_LENGTH * second.widths
-        scales = np.append(lengths, PRIOR_REACH) if second.has_reach else lengths
-        prior = self._prior_with(scales, lengths, LENGTH_DOUBT)
-        start = prior.lengths if isinstance(second, Blended) else second.unit
-        tried = {"first": best, "second": hypothesis(second, rewards, best.warp, prior, [], [start], noise)}
-        if self._ground.is_exact:
-            doubts = np.append(np.broadcast_to(like.doubt, len(like.lengths)), np.full(len(scales), LENGTH_DOUBT))
-            both = like._replace(
-                lengths=np.concatenate([like.lengths, scales, [SUMMED_RATIO]]), doubt=np.append(doubts, RATIO_DOUBT)
-            )
-            start = np.concatenate([*(each.parameters.lengths for each in tried.values()), [SUMMED_RATIO]])
-            tried["both"] = hypothesis(Blended(self._kernel, second), rewards, best.warp, both, [], [start], noise)
-        self._used = min(tried, key=lambda name: tried[name].loss)
-        self._reference = None if self._used == "first" else reference
-        return tried[self._used]
-
-    @property
-    def _can_compare(self) -> bool:
-        """Whether there is a second kernel."""
-        return self._can_align or self._multisets is not None
-
-    @cached_property
-    def _multisets(self) -> QuotientKernel | None:
-        """The kernel by distances of multisets, where the first one is of folds and the symmetry is exact."""
-        if self._group is None or not self._ground.is_exact:
-            return None
-        return multiset_kernel(self._space, self._group, self._family)
-
-    def _second_kernel(self, reference: Array | None) -> QuotientKernel:
-        """Return the plain kernel in coordinates aligned to a point, or that of multisets."""
-        if reference is not None:
-            return self._aligned_to(reference)
-        if self._multisets is None:
-            raise ValueError("a second kernel without a point to align to")
-        return self._multisets
-
-    def _kernel_used(self) -> QuotientKernel:
-        """Return the first kernel, the second one, or their sum."""
-        if self._used == "first":
-            return self._kernel
-        second = self._second_kernel(self._reference)
-        return second if self._used == "second" else Blended(self._kernel, second)
-
-    @property
-    def _can_align(self) -> bool:
-        """Whether there are aligned coordinates, other than the folds that the kernel is of."""
-        group = self._group
-        return group is not None and 1 < group.order < math.inf and not is_of_folds(group, self._is_for_best)
-
-    def _aligned_to(self, reference: Array) -> QuotientKernel:
-        group = Trivial(self._space.dim) if self._group is None else self._group
-        return self._blended(aligned_kernel(self._space, group, self._family, reference))
 
     def _thin(self) -> None:
         """Merge points, since there are too many."""
@@ -581,13 +453,12 @@ class OrbitGP(Agent):
 
     def _state(self) -> State:
         state: dict[str, Any] = {"salt": self._salt, "fits": self._fits, "due": self._due, "is_binary": self._is_binary}
-        if not self._ground.is_exact:
-            state["knows_group"] = self._knows_group
-        if self._used != "first":
-            state["kernel"] = self._used
+        if self._choice.used != "first":
+            state["kernel"] = self._choice.used
         if self.has_warned:
             state["has_warned"] = True
-        reference = np.empty((0, self._space.dim)) if self._reference is None else self._reference[None]
+        point = self._choice.reference
+        reference = np.empty((0, self._space.dim)) if point is None else point[None]
         start = np.array([self._start_at.signal, self._start_at.noise, *self._start_at.lengths])
         return state, {**self._model.arrays(), "reference": reference, "start": start}
 
@@ -601,13 +472,9 @@ class OrbitGP(Agent):
         # a file holds no more than choices depend on
         self._told = deque(maxlen=MAX_FITTED_POINTS)
         self._check_inside(arrays["points"])
-        self._reference = self._loaded_reference(arrays)
-        self._knows_group = bool(state.get("knows_group", True))
         self.has_warned = bool(state.get("has_warned", False))
-        self._used = self._loaded_use(state)
-        kernel = self._kernel_used()
-        if not self._knows_group:
-            kernel = quotient_kernel(self._space, None, self._family)
+        self._choice = self._loaded_choice(state, arrays)
+        kernel = self._hypotheses.kernel_of(self._choice)
         self._model = Model.restore(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
         self._start_at = self._loaded_start(arrays)
 
@@ -615,30 +482,26 @@ class OrbitGP(Agent):
         if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():
             raise ValueError("points outside the space")
 
-    def _loaded_reference(self, arrays: Arrays) -> Array | None:
-        """Return what coordinates were aligned to, if they were; 0.1.0 never did."""
+    def _loaded_choice(self, state: dict[str, Any], arrays: Arrays) -> Choice:
+        """Return which kernels the model has.
+
+        0.1.0 had one, and 0.2.0 no sums: a point to align to told which it was.
+        """
         reference = arrays.get("reference", np.empty((0, self._space.dim)))
         self._check_inside(reference)
-        if len(reference) > self._can_align:
+        if len(reference) > 1:
             raise ValueError(f"{len(reference)} points to align to")
-        return reference[0] if len(reference) else None
-
-    def _loaded_use(self, state: dict[str, Any]) -> str:
-        """Return which kernels the model has; before there were sums, a point to align to told it."""
-        used = state.get("kernel", "first" if self._reference is None else "second")
-        is_aligned = self._reference is not None
-        if used not in USED or (self._can_align and is_aligned != (used != "first")):
-            raise ValueError(f"a model of {shown(used)} of two kernels, which contradicts the point to align to")
-        if used == "both" and not self._ground.is_exact:
-            raise ValueError("a sum of kernels beside an approximate symmetry")
-        return str(used)
+        used = "second" if len(reference) else "first" if state.get("knows_group", True) else "none"
+        choice = Choice(state.get("kernel", used), reference[0] if len(reference) else None)
+        self._hypotheses.check(choice)
+        return choice
 
     def _loaded_start(self, arrays: Arrays) -> Parameters:
         """Return the last parameters of the quotient's kernel; 0.1.0 had no others than its model's."""
         if "start" not in arrays:
             return self._model.parameters
         start = arrays["start"]
-        proper = start.shape == (2 + self._kernel.n_scales,) and start.dtype == np.float64
+        proper = start.shape == (2 + self._hypotheses.kernel.n_scales,) and start.dtype == np.float64
         if not proper or not np.isfinite(start).all() or start[1] < 0 or not (np.delete(start, 1) > 0).all():
             raise ValueError(f"a start of shape {start.shape} and type {start.dtype}, or no positive numbers")
         return Parameters(float(start[0]), start[2:], float(start[1]))

@@ -36,12 +36,11 @@ BROKEN = {
 def models(space, group):
     invariant, plain = quotient_kernel(space, group), plain_kernel(space, group, "matern52")
     scales = np.concatenate([0.3 * invariant.unit, 0.3 * plain.unit, [0.02]])
-    return (invariant, plain), Blended(invariant, plain), Prior(scales, 1.0)
+    return Blended(invariant, plain), Prior(scales, 1.0)
 
 
 def found(space, group, points, rewards):
-    kernels, blended, prior = models(space, group)
-    return violation(points, rewards, group, kernels, blended, prior)
+    return violation(points, rewards, group, *models(space, group))
 
 
 def measured(function, space, size, rng, noise="normal"):
@@ -96,8 +95,8 @@ def test_equal_rewards_show_nothing():
 def test_ranks_matter_only():
     space, group, function = BROKEN["unit"]
     points, values = measured(function, space, 30, np.random.default_rng(0))
-    kernels, _, prior = models(space, group)
-    one, other = (Arrangements(points, seen, kernels, prior)(points) for seen in (values, np.exp(5 * values)))
+    kernel, prior = models(space, group)
+    one, other = (Arrangements(points, seen, kernel, prior)(points) for seen in (values, np.exp(5 * values)))
     assert one == pytest.approx(other)
 
 
@@ -105,9 +104,10 @@ def test_ranks_matter_only():
 def test_the_likelihood_is_that_of_a_normal_vector(name):
     space, group, function = BROKEN[name]
     points, values = measured(function, space, 12, np.random.default_rng(0))
-    kernels, blended, prior = models(space, group)
+    blended, prior = models(space, group)
+    invariant, _ = blended.parts
     scores = scipy.special.ndtri((scipy.stats.rankdata(values) - 0.5) / 12)
-    n, each = kernels[0].n_scales, []
+    n, each = invariant.n_scales, []
 
     def tried(matrix):
         for noise in tested.NOISES:
@@ -118,13 +118,13 @@ def test_the_likelihood_is_that_of_a_normal_vector(name):
 
     for first in tested.LENGTHS:
         own = first * prior.lengths[:n]
-        tried(kernels[0].cross(*[kernels[0].features(points)] * 2, own))
+        tried(invariant.cross(*[invariant.features(points)] * 2, own))
         for second in tested.LENGTHS:
             for ratio in tested.RATIOS:
                 scales = np.concatenate([own, second * prior.lengths[n:-1], [ratio]])
                 tried(blended.cross(*[blended.features(points)] * 2, scales))
     expected = scipy.special.logsumexp(each) - np.log(len(each))
-    assert Arrangements(points, values, kernels, prior)(points) == pytest.approx(expected, abs=1e-6)
+    assert Arrangements(points, values, blended, prior)(points) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", [2, 3])

@@ -26,6 +26,11 @@ class Blended(QuotientKernel):
     invariant, remainder : QuotientKernel
         The k_G and the k_0.
 
+    Attributes
+    ----------
+    parts : pair of QuotientKernel
+        Both.
+
     Examples
     --------
     >>> import numpy as np
@@ -41,7 +46,7 @@ class Blended(QuotientKernel):
 
     def __init__(self, invariant: QuotientKernel, remainder: QuotientKernel) -> None:
         super().__init__(invariant.widths)
-        self._parts = invariant, remainder
+        self.parts = invariant, remainder
         self._own = slice(0, invariant.width), slice(invariant.width, invariant.width + remainder.width)
         first = invariant.n_scales
         self._scales = slice(0, first), slice(first, first + remainder.n_scales)
@@ -54,7 +59,7 @@ class Blended(QuotientKernel):
     @property
     def unit(self) -> Array:
         """Those of both kernels, and 1."""
-        return np.concatenate([*(part.unit for part in self._parts), [1.0]])
+        return np.concatenate([*(part.unit for part in self.parts), [1.0]])
 
     @property
     def n_scales(self) -> int:
@@ -69,11 +74,11 @@ class Blended(QuotientKernel):
     def shortest(self, lengths: Array) -> float:
         """Return the shortest length scale of the part with the larger variance."""
         larger = int(lengths[-1] > 1)
-        return self._parts[larger].shortest(lengths[self._scales[larger]])
+        return self.parts[larger].shortest(lengths[self._scales[larger]])
 
     def features(self, points: Array) -> Array:
         """Return the features of both kernels side by side."""
-        return np.hstack([part.features(points) for part in self._parts])
+        return np.hstack([part.features(points) for part in self.parts])
 
     def cross(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return the mean of values."""
@@ -104,7 +109,7 @@ class Blended(QuotientKernel):
         return self._mean(list(values), lengths), self._mean(list(gradients), lengths)
 
     def _each(self) -> list[tuple[QuotientKernel, slice, slice]]:
-        return list(zip(self._parts, self._own, self._scales, strict=True))
+        return list(zip(self.parts, self._own, self._scales, strict=True))
 
     def _mean(self, values: list[Array], lengths: Array) -> Array:
         ratio = lengths[-1]

@@ -22,6 +22,7 @@ import scipy.stats
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import QuotientKernel
+from orbandit.agents.gaussian.blended import Blended
 from orbandit.agents.gaussian.fit import Prior, hypothesis
 from orbandit.agents.gaussian.model import Candidates, Model
 from orbandit.agents.gaussian.thinning import Rewards
@@ -60,8 +61,7 @@ def violation(
     points: Array,
     rewards: Array,
     group: Group,
-    kernels: tuple[QuotientKernel, QuotientKernel],
-    blended: QuotientKernel,
+    kernel: Blended,
     prior: Prior,
 ) -> Violation | None:
     """Return the clearest violation of a symmetry by rewards of points, if there is a clear one.
@@ -72,22 +72,19 @@ def violation(
         The measurements.
     group : Group
         The symmetry to test.
-    kernels : pair
-        The invariant kernel, and that of the remainder.
-    blended, prior : QuotientKernel and Prior
-        Their mixture (`Blended`), and the prior of its parameters: the scales of the invariant
-        kernel, of the other, and the ratio.
+    kernel, prior : Blended and Prior
+        An invariant kernel plus one without the symmetry, and the prior of its scales.
     """
     folds = np.asarray(group.fold(points))
     apart = np.abs(points - folds).max(axis=1)
     n_images = np.count_nonzero(apart > LEAST_MOVE * float(np.ptp(points, axis=0).max()))
     if n_images < LEAST_IMAGES or np.ptp(rewards) == 0:
         return None
-    likelihood = Arrangements(points, rewards, kernels, prior)
+    likelihood = Arrangements(points, rewards, kernel, prior)
     least = likelihood(points) - CLEAR
     if any(likelihood(other) > least for other in _arranged(points, folds, points[int(rewards.argmax())], group)):
         return None
-    return _largest(points, rewards, group, blended, prior)
+    return _largest(points, rewards, group, kernel, prior)
 
 
 def _arranged(points: Array, folds: Array, best: Array, group: Group) -> Iterator[Array]:
@@ -132,14 +129,12 @@ class Arrangements:
     ----------
     points, rewards : (n, dim) and (n,) arrays
         The measurements.
-    kernels, prior : pair of QuotientKernel, and Prior
+    kernel, prior : Blended and Prior
         As `violation` has them.
     """
 
-    def __init__(
-        self, points: Array, rewards: Array, kernels: tuple[QuotientKernel, QuotientKernel], prior: Prior
-    ) -> None:
-        n, (invariant, self._remainder) = len(points), kernels
+    def __init__(self, points: Array, rewards: Array, kernel: Blended, prior: Prior) -> None:
+        n, (invariant, self._remainder) = len(points), kernel.parts
         self._scores = scipy.special.ndtri((scipy.stats.rankdata(rewards) - 0.5) / n)
         features, scales = invariant.features(points), prior.lengths[: invariant.n_scales]
         self._invariant = [invariant.cross(features, features, factor * scales) for factor in LENGTHS]

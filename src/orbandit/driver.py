@@ -44,6 +44,7 @@ from orbandit.agents.suited import CROSSOVER, suited
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group, Trivial
 from orbandit.groups.base import check_fit
+from orbandit.groups.check import Names
 from orbandit.groups.units import Units
 from orbandit.history import History
 from orbandit.spaces import Space
@@ -157,6 +158,8 @@ class Driver:
         margins that are feasible if >= 0. The agent must take it.
     symmetry : "exact" or "approximate", default "exact"
         Whether the symmetry is exact; for "approximate" the agent must take `symmetry`.
+    names : Names, optional
+        What warnings call coordinates and points.
     """
 
     def __init__(
@@ -172,6 +175,7 @@ class Driver:
         crossover: int = CROSSOVER,
         feasible: Rule | None = None,
         symmetry: Symmetry = "exact",
+        names: Names | None = None,
     ) -> None:
         check_maker(maker, feasible, symmetry)
         if feasible is not None and symmetry == "approximate":
@@ -189,7 +193,7 @@ class Driver:
         # those that learn do it themselves
         is_scaled = lipschitz is None and not learns_slopes(self._maker)
         self._units = Units(space, group) if is_scaled else Units.same(space, group)
-        self._region, self._symmetry = FeasibleSet(space, feasible), symmetry
+        self._region, self._symmetry, self._names = FeasibleSet(space, feasible), symmetry, names
         self._outcomes: list[Outcome] = []
         self._were_pending: list[bool] = []
         self._places = Rows(np.empty((0, space.dim)))  # of all outcomes, as the agent knows them
@@ -408,6 +412,8 @@ class Driver:
         )
         if getattr(self._agent, "has_warned", False):
             made.has_warned = True  # of a violated symmetry, once in a search
+        if self._names is not None and hasattr(made, "names"):
+            made.names = self._names
         return made
 
     @property

@@ -52,6 +52,18 @@ def test_it_searches_the_orbits_only():
     assert is_sorted.mean() > 0.6
 
 
+def test_a_wrong_symmetry_is_told_in_the_names_of_parameters():
+    best = {"rate": 12.0, "size": 17.0}
+
+    def objective(trial):
+        return sum((trial.suggest_float(name, 10.0, 20.0) - value) ** 2 for name, value in best.items())
+
+    study = optuna.create_study(sampler=OrbitSampler(exchangeable=list(best), n_trials=40, seed=0))
+    with pytest.warns(ob.errors.OrbanditWarning, match="element swaps rate and size, the mean at {'rate': 1") as caught:
+        study.optimize(objective, n_trials=40)
+    assert len(caught) == 1
+
+
 def test_no_point_is_proposed_twice_and_seeds_repeat():
     studies = [study_of(OrbitSampler(exchangeable=NAMES, agent=TREE, seed=seed)) for seed in (3, 3, 4)]
     for study in studies:

@@ -19,7 +19,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, shown, unknown_name
+from orbandit._checks import MAX_COUNT, Array, as_count, as_positive, unknown_name
 from orbandit.agents.base import CREDIBLE, Agent, Seed, State
 from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import (
@@ -40,7 +40,7 @@ from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group
-from orbandit.groups.check import describe
+from orbandit.groups.check import Names, describe
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
@@ -172,6 +172,8 @@ class OrbitGP(Agent):
     arms: AnyPoint
     has_warned = False
     """Whether a warning said that rewards violate the symmetry."""
+    names = Names()
+    """What that warning calls coordinates and points."""
 
     def __init__(
         self,
@@ -417,11 +419,11 @@ class OrbitGP(Agent):
         if found is None:
             return
         self.has_warned = True
-        where = shown(self.arms.units.leave(found.point))
+        what, where = describe(found.element, self.names), self.names.point(self.arms.units.leave(found.point))
         self._notice = (
-            f"the rewards violate the symmetry: where an element {describe(found.element)}, the mean at {where} "
-            f"changes by {found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or "
-            'pass symmetry="approximate".'
+            f"the rewards violate the symmetry: where an element {what}, the mean at {where} changes by "
+            f"{found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or pass "
+            'symmetry="approximate".'
         )
 
     def _thin(self) -> None:

@@ -27,9 +27,9 @@ while noise hides an asymmetry of the tolerated size. Then comes a new point.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -293,9 +293,33 @@ def check_symmetry(
     return test.report(interrupted)
 
 
-def describe(matrix: Array) -> str:
-    """Say in words what an orthogonal matrix does to coordinates."""
+class Names(NamedTuple):
+    """What messages call coordinates and points.
+
+    Attributes
+    ----------
+    coordinates : sequence of str, optional
+        By default coordinates are called by their numbers.
+    point : callable
+        Returns what a point is called: by default, its coordinates.
+    """
+
+    coordinates: Sequence[str] | None = None
+    point: Callable[[Array], str] = shown
+
+
+def describe(matrix: Array, names: Names | None = None) -> str:
+    """Say in words what an orthogonal matrix does to coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> describe(np.array([[0, 1], [1, 0]])), describe(np.array([[0, 1], [1, 0]]), Names(["rate", "size"]))
+    ('swaps coordinates 0 and 1', 'swaps rate and size')
+    """
     d = len(matrix)
+    named = None if names is None else names.coordinates
+    name, kind = (list(map(str, range(d))), "coordinates ") if named is None else (list(named), "")
     if np.abs(np.abs(matrix).max(axis=1) - 1).max() <= 1e-9:  # a signed permutation
         source = np.abs(matrix).argmax(axis=1)
         moved = np.flatnonzero(source != np.arange(d)).tolist()
@@ -303,11 +327,11 @@ def describe(matrix: Array) -> str:
         words = []
         if moved:
             pairwise = np.array_equal(source[source], np.arange(d))
-            pairs = [f"{i} and {source[i]}" for i in moved if i < source[i]]
-            cycle = f"moves coordinates {source[moved].tolist()} to {moved}"
-            words.append("swaps coordinates " + ", ".join(pairs) if pairwise else cycle)
+            pairs = [f"{name[i]} and {name[source[i]]}" for i in moved if i < source[i]]
+            before, after = (f"[{', '.join(name[i] for i in places)}]" for places in (source[moved], moved))
+            words.append(f"swaps {kind}" + ", ".join(pairs) if pairwise else f"moves {kind}{before} to {after}")
         if flipped:
-            words.append("changes the sign of coordinates " + ", ".join(map(str, flipped)))
+            words.append(f"changes the sign of {kind}" + ", ".join(name[i] for i in flipped))
         return ", then ".join(words) or "does nothing"
     if abs(np.trace(matrix) - (d - 2)) <= 1e-9 and np.allclose(matrix, matrix.T):
         normal = np.linalg.eigh(matrix)[1][:, 0]

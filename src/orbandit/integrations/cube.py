@@ -20,6 +20,7 @@ from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Symmetry
 from orbandit.errors import InputError
 from orbandit.groups import Group
+from orbandit.groups.check import Names
 from orbandit.spaces import Box
 from orbandit.spaces.feasible_set import NamedRule, Rule
 
@@ -61,6 +62,7 @@ def cube_driver(
     seed: int,
     sign: float,
     symmetry: Symmetry = "exact",
+    names: Names | None = None,
 ) -> Driver:
     """Return a driver of trials in the unit cube."""
     space = Box(0.0, 1.0, dim=dim)
@@ -74,6 +76,7 @@ def cube_driver(
         crossover=PATIENCE,
         feasible=feasible,
         symmetry=symmetry,
+        names=names,
     )
 
 
@@ -97,6 +100,24 @@ def proposal(driver: Driver, running: Sequence[Array], unseen: int, rng: np.rand
 
 
 @final
+class Shown:
+    """What a tool's user calls a point of the unit cube: the values that it stands for.
+
+    Parameters
+    ----------
+    values : callable
+        Returns the values that a point stands for.
+    """
+
+    def __init__(self, values: Callable[[Array], Any]) -> None:
+        self._values = values
+
+    def __call__(self, point: Array) -> str:
+        """Return the values in words."""
+        return str(self._values(point))
+
+
+@final
 class CubeRule(NamedRule):
     """A constraint on values as a tool gives them to its user, on points of the unit cube.
 
@@ -109,7 +130,7 @@ class CubeRule(NamedRule):
     """
 
     def __init__(self, feasible: Callable[[Any], Any], values: Callable[[Array], Any]) -> None:
-        self._feasible, self._values = feasible, values
+        self._feasible, self._values, self._shown = feasible, values, Shown(values)
 
     def __call__(self, points: Array) -> Array:
         """Return the margins of points; 1 and -1 for bools."""
@@ -117,7 +138,7 @@ class CubeRule(NamedRule):
 
     def named(self, point: Array) -> str:
         """Return the values that a point stands for."""
-        return str(self._values(point))
+        return self._shown(point)
 
 
 def margin(feasible: Callable[[Any], Any], values: Any) -> float:

@@ -17,7 +17,8 @@ from orbandit.agents.maker import Maker
 from orbandit.driver import Driver, Outcome, Symmetry, check_maker
 from orbandit.errors import InputError, InputTypeError
 from orbandit.groups import Group
-from orbandit.integrations.cube import CubeRule, about_middle, cube_driver, proposal
+from orbandit.groups.check import Names
+from orbandit.integrations.cube import CubeRule, Shown, about_middle, cube_driver, proposal
 from orbandit.integrations.nevergrad.coordinates import Coordinates
 
 TOO_LARGE = 5e20
@@ -139,6 +140,7 @@ class _Optimizer(base.Optimizer):  # type: ignore[misc]
                 seed=seed,
                 sign=-1.0,
                 symmetry=self._trust,
+                names=Names(point=Shown(self._cube.values)),
             )
         return self._driver
 

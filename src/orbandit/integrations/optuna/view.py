@@ -15,11 +15,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from orbandit._checks import Array
 from orbandit.driver import Driver, Outcome
-from orbandit.groups import Group
-from orbandit.integrations.cube import CubeRule, proposal
+from orbandit.groups.check import Names
+from orbandit.integrations.cube import CubeRule, Shown, proposal
 from orbandit.integrations.optuna.coordinates import Coordinates, Number, is_number
 from orbandit.integrations.optuna.symmetry import Symmetry
-from orbandit.spaces.feasible_set import Rule
 
 ParameterRule: TypeAlias = Callable[[dict[str, Any]], Any]
 """Takes parameters by name and returns a bool, or a margin that is feasible if >= 0."""
@@ -36,8 +35,8 @@ class View:
     symmetry : Symmetry
         The symmetry of the study's parameters.
     make : callable
-        Called with the dimension, the group and a constraint on points, if there is one, to make a
-        driver.
+        Called with the dimension, the group, a constraint on points, if there is one, and the names
+        of coordinates and points, to make a driver.
     feasible : callable, optional
         The constraint on parameters by name.
     space : dict, optional
@@ -47,7 +46,7 @@ class View:
     def __init__(
         self,
         symmetry: Symmetry,
-        make: Callable[[int, Group | None, Rule | None], Driver],
+        make: Callable[..., Driver],
         feasible: ParameterRule | None = None,
         space: Mapping[str, BaseDistribution] | None = None,
     ) -> None:
@@ -154,8 +153,10 @@ class View:
         named = {name: d for name, d in self._named.items() if is_number(d)}
         self._coordinates, self._driver, self._flying = Coordinates({**named, **plain}), None, {}
         if self.space:
-            rule = None if self._feasible is None else CubeRule(self._feasible, self._coordinates.params)
-            driver = self._make(len(self.space), self._symmetry.group(len(plain)), rule)
+            values = self._coordinates.params
+            rule = None if self._feasible is None else CubeRule(self._feasible, values)
+            names = Names(list(self.space), Shown(values))
+            driver = self._make(len(self.space), self._symmetry.group(len(plain)), rule, names=names)
             driver.learn(self._outcomes(trials))
             self._driver = driver
 

@@ -351,7 +351,7 @@ def test_the_group_makes_for_less_regret():
     def blind(space, group, *, horizon, seed, **told):
         return OrbitTree(space, horizon=horizon, seed=seed)
 
-    knowing, without = ob.simulate(OrbitTree, cone, 20_000, seeds=4), ob.simulate(blind, cone, 20_000, seeds=4)
+    knowing, without = ob.simulate(OrbitTree, cone, 8_000, seeds=3), ob.simulate(blind, cone, 8_000, seeds=3)
     assert knowing.regret[:, -1].mean() < 0.75 * without.regret[:, -1].mean()
 
 

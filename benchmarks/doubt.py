@@ -53,7 +53,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from results import read_lines
 from units import sources
-from units_problems import Units, units
+from units_problems import records, units
 
 import orbandit as ob
 from orbandit._checks import Array
@@ -213,7 +213,7 @@ def run_of(case: Case) -> Run:
 def changed(name: str, broken: str) -> Callable[[Array], Array]:
     """Return the mean of a problem whose symmetry is broken in a way."""
     problem, rng = units(name), np.random.default_rng(1)
-    dim, (low, high), size = problem.space.dim, problem.space.bounds, span(problem)
+    dim, (low, high), size = problem.space.dim, problem.space.bounds, span(name)
     if broken == "true":
         return problem.mean
     if broken == "roles" and name in BACKWARDS:
@@ -242,9 +242,10 @@ def changed(name: str, broken: str) -> Callable[[Array], Array]:
     )
 
 
-def span(problem: Units) -> float:
-    """Return the range of a problem."""
-    return problem.record.optimum - problem.record.random_mean
+def span(name: str) -> float:
+    """Return the range of a problem, which need not be made for that."""
+    record = records()[name]
+    return record.optimum - record.random_mean
 
 
 @functools.cache
@@ -352,7 +353,7 @@ def regrets(runs: Sequence[Run], budget: int) -> Array:
     by_kind: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
     for run in runs:
         if run.budget == budget:
-            by_kind[run.kind][run.seed] = max(LEAST, (best - run.mean) / span(units(run.problem)))
+            by_kind[run.kind][run.seed] = max(LEAST, (best - run.mean) / span(run.problem))
     seeds = sorted(set.intersection(*(set(each) for each in by_kind.values())))
     return np.array([[by_kind[kind][seed] for seed in seeds] for kind in KINDS])
 

@@ -96,6 +96,25 @@ PAIRS = [
 """Agents with horizons: both for one agent of each kind, one in turn for the same kind on other
 spaces and groups."""
 
+OTHER = {
+    "UniformMesh shift",
+    "UniformMesh O(2)",
+    "UniformMeshN tree",
+    "UniformMeshN own mesh",
+    "HOO simplex",
+    "GPO S3",
+    "OrbitTree unknown",
+    "OrbitTree theory",
+    "OrbitTree turbines",
+    "OrbitTree shared points",
+    "OrbitGP S3",
+    "OrbitGP thompson",
+}
+SOME = [name for name in AGENTS if " " not in name or name in OTHER]
+SOME_PAIRS = [(name, horizon) for name, horizon in PAIRS if name in SOME]
+"""Every agent once, and with one agent or another every kind of space, of group, of mesh and of
+setting: for what the shell and the algorithm do, wherever the points lie."""
+
 
 TREES = (A.HOO, A.HCT, A.VHCT, A.StoSOO, A.SequOOL, A.StroquOOL, A.VROOM, A.POO, A.GPO, A.OrbitTree)
 """Agents on cells, whose `_stats` begin with sums, counts and pending observations."""

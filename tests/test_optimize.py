@@ -25,8 +25,7 @@ def distance(x):
     return float(np.linalg.norm(np.sort(x) - PEAK))
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
-@pytest.mark.parametrize("shift", [0.0, 5e3])
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e-9, 5e3), (1e12, 5e3)])
 def test_it_finds_a_peak_whatever_the_range(scale, shift):
     rng = np.random.default_rng(0)
     if shift:
@@ -47,7 +46,7 @@ def test_it_finds_a_peak_whatever_the_range(scale, shift):
 def test_minimizing_is_maximizing_the_negative():
     def run(optimize, sign):
         rng = np.random.default_rng(0)
-        return optimize(lambda x: sign * (distance(x) + 0.1 * rng.standard_normal()), CUBE, S3, budget=80, seed=1)
+        return optimize(lambda x: sign * (distance(x) + 0.1 * rng.standard_normal()), CUBE, S3, budget=40, seed=1)
 
     low, high = run(ob.minimize, 1), run(ob.maximize, -1)
     np.testing.assert_array_equal(low.point, high.point)
@@ -59,16 +58,17 @@ def test_minimizing_is_maximizing_the_negative():
 def test_the_same_seed_gives_the_same_history():
     def run(seed):
         rng = np.random.default_rng(0)
-        return ob.maximize(lambda x: rng.random() - distance(x), CUBE, S3, budget=60, seed=seed).history.points
+        return ob.maximize(lambda x: rng.random() - distance(x), CUBE, S3, budget=40, seed=seed).history.points
 
-    np.testing.assert_array_equal(run(3), run(3))
-    assert not np.array_equal(run(3), run(4))
+    first = run(3)
+    np.testing.assert_array_equal(first, run(3))
+    assert not np.array_equal(first, run(4))
 
 
 def test_values_far_out_of_range_are_taken():
-    values = iter([*[0.5] * 30, 1e6, *[0.4] * 30, -1e6, *[0.6] * 39])
-    best = ob.maximize(lambda x: next(values), CUBE, S3, budget=101, seed=0)
-    assert len(best.history) == 101
+    values = iter([*[0.5] * 20, 1e6, *[0.4] * 15, -1e6, *[0.6] * 14])
+    best = ob.maximize(lambda x: next(values), CUBE, S3, budget=51, seed=0)
+    assert len(best.history) == 51
     assert best.history.values.max() == 1e6
     assert best.history.values.min() == -1e6
 
@@ -102,16 +102,22 @@ def test_an_interruption_returns_what_is_known(after):
     assert CUBE.contains(best.point)
 
 
-@pytest.mark.parametrize("optimize", [ob.maximize, ob.minimize])
+FAILURES = (OSError("simulator down"), np.nan, MuteError(), np.inf, None, "high", [1.0], np.ma.masked, 10**400)
+
+
 @pytest.mark.parametrize(
-    "failure", [OSError("simulator down"), MuteError(), np.nan, np.inf, None, "high", [1.0], np.ma.masked, 10**400]
+    ("failure", "optimize"),
+    [
+        *((failure, ob.minimize) for failure in FAILURES[:2]),
+        *((failure, ob.maximize) for failure in FAILURES),
+    ],
 )
 def test_a_failure_names_the_point_and_keeps_the_history(optimize, failure):
     seen = []
 
     def measure(x):
         seen.append(x)
-        if len(seen) == 25:
+        if len(seen) == 20:
             if isinstance(failure, Exception):
                 raise failure
             return failure
@@ -122,21 +128,21 @@ def test_a_failure_names_the_point_and_keeps_the_history(optimize, failure):
     error = caught.value
     np.testing.assert_array_equal(error.point, seen[-1])
     assert str(seen[-1].tolist()) in str(error)
-    np.testing.assert_array_equal(error.history.values, np.arange(1.0, 25.0))
+    np.testing.assert_array_equal(error.history.values, np.arange(1.0, 20.0))
     np.testing.assert_array_equal(error.history.points, seen[:-1])
     if isinstance(failure, Exception):
         assert error.__cause__ is failure
         assert f"({type(failure).__name__}: " in str(error)
-    best = optimize(lambda x: 1.0, CUBE, S3, budget=10, history=error.history, seed=0)
-    np.testing.assert_array_equal(best.history.values, [*range(1, 25), *[1.0] * 10])
+    best = optimize(lambda x: 1.0, CUBE, S3, budget=5, history=error.history, seed=0)
+    np.testing.assert_array_equal(best.history.values, [*range(1, 20), *[1.0] * 5])
 
 
 def test_measurements_made_before_are_used():
     rng = np.random.default_rng(0)
-    points = CUBE.sample(2000, rng)
-    values = np.array([1 - distance(x) for x in points]) + 0.1 * rng.standard_normal(2000)
+    points = CUBE.sample(700, rng)
+    values = np.array([1 - distance(x) for x in points]) + 0.1 * rng.standard_normal(700)
     best = ob.maximize(lambda x: 1 - distance(x), CUBE, S3, budget=5, history=History(points, values), seed=0)
-    assert len(best.history) == 2005
+    assert len(best.history) == 705
     assert distance(best.point) < 0.35
     for bad in (History(points, values[:-1]), History(points + 3, values), History(points, values * np.nan)):
         with pytest.raises(InputError):
@@ -155,7 +161,7 @@ def test_the_point_measured_is_the_caller_s_own():
 def test_another_agent_may_be_named():
     best = ob.maximize(lambda x: 1 - distance(x), CUBE, S3, budget=300, agent=ob.agents.UniformMeshN, seed=0)
     assert len(best.history) == 300
-    known = ob.maximize(lambda x: 1 - distance(x), CUBE, S3, budget=300, lipschitz=1.0, seed=0)
+    known = ob.maximize(lambda x: 1 - distance(x), CUBE, S3, budget=80, lipschitz=1.0, seed=0)
     assert distance(known.point) < 0.4
 
 
@@ -285,7 +291,7 @@ def plays(space, group, factors, agent, budget, seed=3):
 @pytest.mark.parametrize("name", STRETCHED)
 def test_stretching_coordinates_by_powers_of_two_changes_no_play(name, agent):
     space, group, classes = STRETCHED[name]
-    budget = 60 if agent is A.OrbitGP else 200
+    budget = 40 if agent is A.OrbitGP else 100
     factors = 2.0 ** np.array([-20, 13, 45])[classes]
     points, best = plays(space, group, np.ones(space.dim), agent, budget)
     others, other_best = plays(space, group, factors, agent, budget)
@@ -302,7 +308,7 @@ def test_agents_that_learn_their_slope_need_no_maximize_for_that(agent):
         low, high = space.bounds
         own = agent(S.Box(low * factors, high * factors), group, horizon=100, seed=5)
         noise, points = np.random.default_rng(0), []
-        for _ in range(40):
+        for _ in range(25):
             pair = own.ask_batch(2)
             for point in pair[::-1]:
                 share = (group.fold(point / factors) - low) / (high - low)
@@ -313,24 +319,24 @@ def test_agents_that_learn_their_slope_need_no_maximize_for_that(agent):
     np.testing.assert_array_equal(run(np.ones(4)), run(2.0 ** np.array([-20, 30])[classes]))
 
 
-@pytest.mark.parametrize(("agent", "budget"), [(A.OrbitGP, 50), (A.OrbitTree, 400)], ids=["OrbitGP", "OrbitTree"])
+@pytest.mark.parametrize(("agent", "budget"), [(A.OrbitGP, 40), (A.OrbitTree, 200)], ids=["OrbitGP", "OrbitTree"])
 def test_stretching_by_any_factors_changes_no_regret(agent, budget):
-    """Rounding may change plays; the regret stays within two standard errors of the difference, over 10 seeds."""
+    """Rounding may change plays; the regret stays within two standard errors of the difference, over 6 seeds."""
     space, group, classes = STRETCHED["machines"]
     low, high = space.bounds
 
     def regrets(factors):
-        found = [plays(space, group, factors, agent, budget, seed)[1] for seed in range(10)]
+        found = [plays(space, group, factors, agent, budget, seed)[1] for seed in range(6)]
         return np.abs((group.fold(found) - low) / (high - low) - 0.37).mean(axis=1)
 
     plain, other = regrets(np.ones(4)), regrets(np.array([3.7e-5, 911.0])[classes])
-    error = np.hypot(plain.std(ddof=1), other.std(ddof=1)) / np.sqrt(10)
+    error = np.hypot(plain.std(ddof=1), other.std(ddof=1)) / np.sqrt(6)
     assert abs(plain.mean() - other.mean()) <= 2 * error + 1e-6
 
 
 def test_every_coordinate_varies_whatever_its_units():
     space = S.Box([0.001, 10], [0.1, 1000])
-    best = ob.maximize(lambda x: -abs(x[0] - 0.03) / 0.1 - abs(x[1] - 600) / 1000, space, budget=300, seed=0)
+    best = ob.maximize(lambda x: -abs(x[0] - 0.03) / 0.1 - abs(x[1] - 600) / 1000, space, budget=100, seed=0)
     np.testing.assert_allclose(best.point, [0.03, 600], rtol=0.05)
 
 

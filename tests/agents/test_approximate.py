@@ -98,12 +98,12 @@ def test_without_a_group_there_is_nothing_to_doubt():
 @pytest.mark.parametrize("settings", [{"goal": "best"}, {"acquisition": "thompson"}])
 def test_files_and_copies_go_on_alike(function, settings, tmp_path):
     agent = OrbitGP(SPACE, SWAP, horizon=60, reward_range=(-4.0, 1.0), symmetry="approximate", seed=0, **settings)
-    for _ in range(30):
+    for _ in range(24):
         point = agent.ask()
         agent.tell(point, float(function(point[None])[0]))
     agent.save(tmp_path / "agent")
     others = [OrbitGP.load(tmp_path / "agent"), copy.deepcopy(agent)]
-    for _ in range(8):
+    for _ in range(5):
         point = agent.ask()
         for other in others:
             assert np.array_equal(other.ask(), point)

@@ -57,8 +57,7 @@ def played(agent, rule, rounds, seed=0):
 
 @pytest.mark.parametrize("kind", AGENTS)
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("group", [SWAP, None])
-@pytest.mark.parametrize("horizon", [40, None])
+@pytest.mark.parametrize(("group", "horizon"), [(SWAP, 40), (SWAP, None), (None, 40)])
 def test_all_that_is_asked_for_and_recommended_is_feasible_and_good(kind, rule, group, horizon):
     agent = kind(SPACE, group, horizon=horizon, feasible=rule, seed=0)
     assert keeps(rule, agent.recommend())

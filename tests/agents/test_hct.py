@@ -22,7 +22,7 @@ kinds = pytest.mark.parametrize("kind", [A.HCT, A.VHCT])
 @kinds
 def test_it_plays_the_published_algorithm(kind, place, compiled, monkeypatch):
     space, group = PLACES[place]
-    n = 100 if compiled else 40
+    n = 70 if compiled else 40
     if not compiled:
         uncompiled(kernels, monkeypatch)
     agent = kind(space, group, horizon=n, c=0.1, seed=3)
@@ -42,7 +42,7 @@ def test_it_plays_the_published_algorithm(kind, place, compiled, monkeypatch):
 def test_pending_asks_count_as_plays(kind, place):
     """Answers come late and in any order; asks lead below leaves meanwhile."""
     space, group = PLACES[place]
-    n = 120
+    n = 80
     agent = kind(space, group, horizon=n, nu=1.0, rho=0.5, c=0.1, delta=0.01, seed=3)
     cells, mean, rng = Cells(agent), mean_in(space), np.random.default_rng(4)
     twin = naive.HCT(cells.halves, 1.0, 0.5, 0.1, 0.01, cells.tie, kind is A.VHCT)

@@ -31,7 +31,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 def test_it_plays_the_published_algorithm(place, compiled, monkeypatch):
     space, group = PLACES[place]
-    n = 150 if compiled else 50
+    n = 100 if compiled else 50
     for name in ("follow", "bound", "add", "mend_all", "play_hoo"):
         if not compiled:
             monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)

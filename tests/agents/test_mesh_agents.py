@@ -34,7 +34,7 @@ SHARING = (A.UniformMeshN, A.SideObservationElimination)
 @pytest.mark.parametrize("kind", [A.UniformMesh, *SHARING])
 def test_delta_is_that_of_theorem_1(kind, place):
     space, group = PLACES[place]
-    n, d, order = 20_000, space.intrinsic_dim, 1 if group is None else group.order
+    n, d, order = 5_000, space.intrinsic_dim, 1 if group is None else group.order
     agent = kind(space, group, horizon=n)
     assert agent.delta == pytest.approx((math.log(n) / (n * order)) ** (1 / (d + 2)))
     scaled = kind(space, group, horizon=n, lipschitz=4.0, reward_range=(-1.0, 7.0))
@@ -141,7 +141,7 @@ def test_a_mesh_that_leaves_out_a_part_of_the_space_says_so(kind, pending):
 @pytest.mark.parametrize("kind", [A.UniformMesh, *SHARING])
 def test_whole_runs_play_as_on_paper(kind, place):
     space, group = PLACES[place]
-    n = 4000
+    n = 4000 if kind is A.SideObservationElimination else 2000  # which plays evenly at first
     agent = kind(space, group, horizon=n, seed=3)
     metric = group or G.Trivial(space.dim)
     points = agent.arms.numbered.points
@@ -154,7 +154,7 @@ def test_whole_runs_play_as_on_paper(kind, place):
         twin = naive.SharedUCB(sees, 2 * math.log(n))
     means, draws = 0.1 + 0.8 * (distances[0] < 0.3), np.random.default_rng(1).random(n)
     played, kept = rounds_of(agent, lambda batch: means, draws, np.arange(n))
-    rounds = n if kind is A.UniformMesh or len(points) < 60 else 800
+    rounds = n if kind is A.UniformMesh or len(points) < 60 else 500
     for t in range(rounds):
         arm = twin.ask()
         assert played[t] == means[arm]
@@ -171,8 +171,8 @@ def grid(cells):
 
 @pytest.mark.parametrize("kind", [A.UniformMeshN, A.SideObservationElimination])
 def test_the_folded_and_the_full_agent_play_the_same_orbits(kind):
-    """On a mesh that G maps to itself, with priorities that are equal along orbits, for 6,000 rounds."""
-    n, delta, group = 6_000, 0.15, G.Symmetric(3)
+    """On a mesh that G maps to itself, with priorities that are equal along orbits, for 3,000 rounds."""
+    n, delta, group = 3_000, 0.15, G.Symmetric(3)
     points = grid(6)
     representatives, orbit = np.unique(group.fold(points).round(9), axis=0, return_inverse=True)
     orbit = orbit.ravel()

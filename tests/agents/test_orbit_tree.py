@@ -48,7 +48,7 @@ def bump(space):
 def test_it_plays_as_its_twin(place, mode):
     space, group = PLACES[place]
     # in a product, rounding decides after 250 rounds which of two equal cells is the last of the 32
-    n = 140
+    n = 100
     agent = OrbitTree(space, group, horizon=n, seed=3, **MODES[mode])
     tree = CellTree(agent.arms.units.space, agent.arms.units.group)
 
@@ -125,7 +125,7 @@ def test_bounds_of_theory_hold(place):
     for seed in (0, 2):
         mean, rng = rough(space, group, seed), np.random.default_rng(seed)
         agent = OrbitTree(space, group, horizon=4000, guarantee="theory", lipschitz=1.0, seed=seed)
-        points = space.sample(300, rng)
+        points = space.sample(150, rng)
         rewards = mean(points)
         for _ in range(12):
             if seed == 2:  # data from elsewhere, too
@@ -351,7 +351,7 @@ def test_the_group_makes_for_less_regret():
     def blind(space, group, *, horizon, seed, **told):
         return OrbitTree(space, horizon=horizon, seed=seed)
 
-    knowing, without = ob.simulate(OrbitTree, cone, 20_000, seeds=4), ob.simulate(blind, cone, 20_000, seeds=4)
+    knowing, without = ob.simulate(OrbitTree, cone, 8_000, seeds=3), ob.simulate(blind, cone, 8_000, seeds=3)
     assert knowing.regret[:, -1].mean() < 0.75 * without.regret[:, -1].mean()
 
 

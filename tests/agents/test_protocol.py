@@ -10,6 +10,8 @@ import orbandit as ob
 from agent_cases import (
     AGENTS,
     PAIRS,
+    SOME,
+    SOME_PAIRS,
     any_points,
     fewer,
     has_no_table,
@@ -30,7 +32,9 @@ from agent_cases import (
 from orbandit.errors import InputError, InputTypeError
 
 every = pytest.mark.parametrize("name", AGENTS)
+some = pytest.mark.parametrize("name", SOME)
 in_turn = pytest.mark.parametrize(("name", "horizon"), PAIRS)
+some_in_turn = pytest.mark.parametrize(("name", "horizon"), SOME_PAIRS)
 
 
 def in_space(agent, point):
@@ -39,7 +43,7 @@ def in_space(agent, point):
     return point.shape == (agent.space.dim,) and bool(agent.space.contains(point))
 
 
-@in_turn
+@some_in_turn
 def test_asks_points_of_the_space_and_counts_rounds(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     assert agent.rounds == 0
@@ -58,7 +62,7 @@ def test_asks_points_of_the_space_and_counts_rounds(name, horizon):
     assert f"{rounds} rounds" in repr(agent)
 
 
-@in_turn
+@some_in_turn
 def test_the_same_seed_gives_the_same_plays(name, horizon):
     def plays(seed):
         return play(AGENTS[name](horizon=horizon, seed=seed), fewer(name, 70), 1)
@@ -70,14 +74,14 @@ def test_the_same_seed_gives_the_same_plays(name, horizon):
     assert not all(np.array_equal(other, plays(None)) for _ in range(4))
 
 
-@every
+@some
 def test_global_random_state_is_left_alone(name):
     before = repr(np.random.get_state())  # noqa: NPY002
     play(AGENTS[name](horizon=500, seed=0), 20, 0)
     assert repr(np.random.get_state()) == before  # noqa: NPY002
 
 
-@in_turn
+@some_in_turn
 def test_late_and_shuffled_feedback_ends_in_the_same_statistics(name, horizon):
     agent, rng = AGENTS[name](horizon=horizon, seed=0), np.random.default_rng(1)
     asked = [agent.ask() for _ in range(40)]
@@ -122,7 +126,7 @@ def test_pending_asks_count_as_pulls(name):
         learners |= arms
 
 
-@every
+@some
 def test_after_feedback_a_batch_still_spreads(name):
     agent = AGENTS[name](horizon=1000, seed=0)
     play(agent, fewer(name, 300), 0)
@@ -135,7 +139,7 @@ def test_after_feedback_a_batch_still_spreads(name):
     assert (stats(agent)[:, 2] == 0).all()
 
 
-@in_turn
+@some_in_turn
 def test_what_is_expected_is_pending_until_it_is_told_or_forgotten(name, horizon):
     agent, rng = AGENTS[name](horizon=horizon, seed=0), np.random.default_rng(1)
     play(agent, 20, 0)
@@ -158,7 +162,7 @@ def test_what_is_expected_is_pending_until_it_is_told_or_forgotten(name, horizon
     np.testing.assert_allclose(summary(agent), summary(told), rtol=1e-9)
 
 
-@every
+@some
 def test_choices_allow_for_what_is_expected(name):
     """A choice that somebody else measures counts as asked for: the next choices are those after an ask."""
     asked, expected = (AGENTS[name](horizon=1000, seed=0) for _ in range(2))
@@ -174,7 +178,7 @@ def test_choices_allow_for_what_is_expected(name):
         expected.expect(point)
 
 
-@every
+@some
 def test_what_is_expected_is_refused_outside_and_changes_nothing(name):
     agent = AGENTS[name](horizon=1000, seed=0)
     play(agent, 10, 0)
@@ -186,7 +190,7 @@ def test_what_is_expected_is_refused_outside_and_changes_nothing(name):
     assert state(agent) == before
 
 
-@every
+@some
 @pytest.mark.parametrize("then", ["expected again", "an epoch ends"])
 def test_the_last_ask_is_pending_as_others_are(name, then):
     def known(settles):
@@ -211,7 +215,7 @@ def test_the_last_ask_is_pending_as_others_are(name, then):
     assert known(False) == known(True)
 
 
-@every
+@some
 def test_an_epoch_that_could_not_begin_begins_with_the_next_reward(name, monkeypatch):
     agent = AGENTS[name](horizon=None, seed=0)
     points, begun, renew = any_points(agent, 66, 0), [], type(agent)._renew
@@ -233,7 +237,7 @@ def test_an_epoch_that_could_not_begin_begins_with_the_next_reward(name, monkeyp
     assert agent.rounds == 66
 
 
-@in_turn
+@some_in_turn
 def test_forgetting_undoes_an_ask(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     play(agent, 30, 0)
@@ -249,7 +253,7 @@ def test_forgetting_undoes_an_ask(name, horizon):
         agent.forget(points[0])
 
 
-@in_turn
+@some_in_turn
 def test_refused_calls_change_nothing(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0, reward_range=(-1.0, 2.0))
     play(agent, fewer(name, 70), 0, -1.0, 2.0)
@@ -367,7 +371,7 @@ def test_bad_settings_are_refused(name):
             make(**{"horizon": 100, "seed": 0, **settings})
 
 
-@in_turn
+@some_in_turn
 def test_recommending_and_reporting_change_nothing(name, horizon):
     agent = AGENTS[name](horizon=horizon, seed=0)
     first = agent.recommend()
@@ -448,7 +452,7 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
         for point in any_points(agent, 10, 1):
             agent.tell(point, 0.5)
         agent.ask_batch(3)
-    draws = np.random.default_rng(2).random(fewer(name, 280))
+    draws = np.random.default_rng(2).random(fewer(name, 140))
     points, means = [], []
     for draw in draws:
         points.append(by_hand.ask())
@@ -464,7 +468,7 @@ def test_compiled_loops_play_as_asking_and_telling(name, horizon):
     assert state(compiled) == state(by_hand)
 
 
-@every
+@some
 def test_it_earns_more_than_uniform_play(name):
     needed = {"elimination": 400_000, "OrbitGP": 200, "SequOOL": 600, "CKLUCB": 3000, "VROOM": 60_000}
     many = 10_000 if is_tree(AGENTS[name](horizon=10, seed=0)) else 40_000
@@ -481,7 +485,7 @@ def test_it_earns_more_than_uniform_play(name):
     assert mean_at(agent, agent.recommend()) > np.mean(means)
 
 
-@every
+@some
 def test_any_order_of_asks_tells_and_refusals_keeps_the_books(name):
     agent, rng = AGENTS[name](horizon=None, seed=0), np.random.default_rng(4)
     pending, told = [], 0

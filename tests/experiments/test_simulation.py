@@ -17,7 +17,7 @@ KINDS = [ob.agents.UniformMesh, ob.agents.UniformMeshN, ob.agents.SideObservatio
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_regret_is_what_asking_and_telling_gives(kind):
-    horizon, seed = 3000, 5
+    horizon, seed = 1000, 5
     runs = ob.simulate(kind, CONE, horizon, seeds=[seed])
     own, noise = np.random.SeedSequence(seed).spawn(2)
     agent = kind(SPACE, GROUP, horizon=horizon, lipschitz=CONE.lipschitz, seed=own)
@@ -67,12 +67,12 @@ def asked(kind, horizon, seed):
 @pytest.mark.parametrize("kind", [*KINDS, ob.agents.Zooming, ob.agents.HOO, ob.agents.OrbitTree])
 @pytest.mark.parametrize("chunk", [97, CHUNK])
 def test_plays_are_those_of_asking_and_telling(kind, chunk, monkeypatch):
-    horizon = 500
+    horizon = 300
     expected = np.array([asked(kind, horizon, seed) for seed in (3, 8)])
     monkeypatch.setattr(import_module("orbandit.experiments.simulation"), "CHUNK", chunk)
     plain = ob.simulate(kind, CONE, horizon, seeds=[3, 8])
     assert plain.plays.shape == (2, 0, 2)
-    for many in (1, 7, 333, horizon, horizon + 1, 10**15):
+    for many in (1, 7, 203, horizon, 10**15):
         runs = ob.simulate(kind, CONE, horizon, seeds=[3, 8], n_plays=many)
         rounds = [i * horizon // min(many, horizon) for i in range(1, min(many, horizon) + 1)]
         np.testing.assert_array_equal(runs.plays, expected[:, np.array(rounds) - 1])

@@ -103,7 +103,7 @@ def test_metric_axioms_hold_for_awkward_points(name):
     group = FINITE[name]()
     elements = group.elements()
 
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     @given(*[coordinates(group.dim)] * 3, st.integers(0, group.order - 1))
     def check(x, y, z, which):
         g = elements[which]

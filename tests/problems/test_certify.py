@@ -63,11 +63,13 @@ def test_the_third_derivative_is_bounded():
         assert exact <= matern.third_derivative_bound(np.array([z]), 0.0, one) * (1 + 1e-9)
 
 
+NODES, HEIGHTS = np.polynomial.legendre.leggauss(80)
+
+
 def integral(integrand):
     """Of (1 - t) times an integrand over [0, 1], by Gauss and Legendre; t = s^2 tames a root at 0."""
-    nodes, heights = np.polynomial.legendre.leggauss(80)
-    s = (nodes + 1) / 2
-    return float(np.sum(heights * s * (1 - s**2) * integrand(s**2)))
+    s = (NODES + 1) / 2
+    return float(np.sum(HEIGHTS * s * (1 - s**2) * integrand(s**2)))
 
 
 @pytest.mark.parametrize("z", [0.0, 1e-3, 0.2, 1.0, 3.0, 8.0, 30.0])

@@ -84,7 +84,7 @@ def test_the_mean_by_plain_loops(machines):
     np.testing.assert_allclose(problem.mean(points), [slow_mean(x) for x in points], rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("machines", [2, 3, 4, 6])
+@pytest.mark.parametrize("machines", [2, 5])
 def test_it_is_as_claimed(machines):
     report = ob.problems.check(ob.problems.IdenticalMachines(machines))
     assert report, str(report)
@@ -119,7 +119,7 @@ def brink(machines):
     return np.array([sound] + [0.0] * (machines - 1))
 
 
-@pytest.mark.parametrize("machines", [4, 6, 8, 20])
+@pytest.mark.parametrize("machines", [4, 20])
 def test_the_mean_vanishes_continuously_at_overload_and_is_steepest_there(machines):
     problem = ob.problems.IdenticalMachines(machines)
     edge, along = brink(machines), np.eye(machines)[0]
@@ -182,27 +182,24 @@ def test_the_mean_slowdown_is_that_of_processor_sharing(sizes):
         assert np.std(slowdowns) / 20 < 0.035 * expected  # or the line above would say little
 
 
-@pytest.mark.parametrize("sizes", SIZES)
-def test_windows_of_two_jobs_have_it_too(sizes, monkeypatch):
+@pytest.mark.parametrize(("sizes", "arm"), [(SIZES[0], [0.5] * 4), (SIZES[1], [0, 0, 0, 1])])
+def test_windows_of_two_jobs_have_it_too(sizes, arm, monkeypatch):
     """4,000 windows, 4 standard errors: neither the start nor the end of a window is special."""
     monkeypatch.setattr(module, "WINDOW", 2)
     problem = ob.problems.IdenticalMachines(4, sizes=sizes)
-    for arm in ([0.5] * 4, [0, 0, 0, 1]):
-        rates, means = (flow[0] for flow in problem._flows(np.array([arm], dtype=float)))
-        rng = np.random.default_rng(12)
-        slowdowns = [problem._slowdown(rates, means, rng) for _ in range(4_000)]
-        expected, error = 1 / problem.mean(arm), np.std(slowdowns) / np.sqrt(4_000)
-        assert abs(np.mean(slowdowns) - expected) < 4 * error
-        assert error < 0.06 * expected  # or the line above would say little
+    rates, means = (flow[0] for flow in problem._flows(np.array([arm], dtype=float)))
+    rng = np.random.default_rng(12)
+    slowdowns = [problem._slowdown(rates, means, rng) for _ in range(4_000)]
+    expected, error = 1 / problem.mean(arm), np.std(slowdowns) / np.sqrt(4_000)
+    assert abs(np.mean(slowdowns) - expected) < 4 * error
+    assert error < 0.06 * expected  # or the line above would say little
 
 
 @pytest.mark.parametrize(
     ("sizes", "arm", "low", "high"),
     [
-        ("exponential", [0.1, 0.3, 0.6, 0.8], 0.001, 0.006),
         ("exponential", [0, 0, 0, 1], 0.003, 0.012),
         ("hyperexponential", [0.1, 0.3, 0.6, 0.8], 0.009, 0.020),
-        ("hyperexponential", [0, 0, 0, 1], 0.018, 0.033),
     ],
 )
 def test_the_bias_of_rewards_is_as_stated(sizes, arm, low, high):

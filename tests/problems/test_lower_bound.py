@@ -47,15 +47,19 @@ def test_the_packing_keeps_its_distance_and_leaves_no_room(name):
     assert space.contains(family.centers).all()
     # Maximal: every point of a fresh sample is within delta of the packing.
     assert np.asarray(metric.distance(space.sample(10_000, 99), family.centers)).min(axis=1).max() <= delta
-    again = P.LowerBoundFamily(space, group, delta)
-    np.testing.assert_array_equal(again.centers, family.centers)
     assert len(family.instances) == len(family) > 2
+
+
+@pytest.mark.parametrize("name", ["interval", "disk, D5", "factors"])
+def test_the_packing_is_the_same_every_time(name):
+    space, group, delta, family = family_of(name)
+    np.testing.assert_array_equal(P.LowerBoundFamily(space, group, delta).centers, family.centers)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_instances_are_lipschitz_invariant_and_differ_on_disjoint_sets(name):
     space, _, delta, family = family_of(name)
-    for i in (0, len(family) // 2, len(family) - 1):
+    for i in (0, len(family) - 1):
         report = P.check(family.instance(i), points=300)
         # W is spread over walls too
         fixed = [trouble for trouble in report.troubles if "optimizer" not in trouble]
@@ -77,7 +81,7 @@ def test_the_mean_by_hand_over_all_images():
     )
 
 
-@pytest.mark.parametrize("name", ["disk, D5", "cube, S3", "simplex", "cube, shifts"])
+@pytest.mark.parametrize("name", ["disk, D5", "disk, C7", "cube, S3", "simplex"])
 def test_the_strict_packing_keeps_away_from_the_boundary(name):
     space, group, delta = CASES[name]()
     family = P.LowerBoundFamily(space, group, delta / 3)

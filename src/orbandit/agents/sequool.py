@@ -17,7 +17,6 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import digamma
 
 from orbandit._checks import Array
 from orbandit._kernels.cells import ROOT
@@ -124,6 +123,8 @@ class SequOOL(Agent):
         return self._openings.estimate(point)
 
     def _renew(self) -> None:
+        from scipy.special import digamma
+
         openings = max(1, self._goal // 2)
         self._depth = max(1, math.floor(openings / (digamma(openings + 1.0) + np.euler_gamma) + 1e-9))
         self._openings.follow(self._opened, self._depth, lambda: np.array([self._best()]))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from orbandit._checks import Array, frozen
 
@@ -56,7 +56,7 @@ def weights(runs: int, draws: int = RESAMPLES) -> Array:
 def levels(runs: int) -> tuple[float, float]:
     """Return the two levels of a bootstrap's percentiles for so many runs."""
     upper = _student(runs) * math.sqrt(runs / (runs - 1))
-    return float(stats.norm.cdf(-upper)), float(stats.norm.cdf(upper))
+    return float(special.ndtr(-upper)), float(special.ndtr(upper))
 
 
 def band(values: Array, draws: int = RESAMPLES // 5) -> tuple[Array, Array, Array]:
@@ -100,7 +100,7 @@ def chance_of(over: Array, under: Array) -> float:
     error = gaps.std(ddof=1) / math.sqrt(len(gaps))
     if error == 0:
         return 0.0
-    return float(2 * stats.t.sf(abs(gaps.mean()) / error, len(gaps) - 1))
+    return float(2 * special.stdtr(len(gaps) - 1, -abs(gaps.mean()) / error))
 
 
 def slope_of(rounds: Array, regrets: list[Array]) -> Interval:
@@ -140,4 +140,4 @@ def _linear(value: float, parts: Array) -> Interval:
 
 
 def _student(runs: int) -> float:
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1))
+    return float(special.stdtrit(runs - 1, (1 + CONFIDENCE) / 2))

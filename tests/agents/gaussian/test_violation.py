@@ -65,7 +65,7 @@ def test_what_breaks_the_symmetry_is_found(name):
     """By the element and the point with a difference of about the true size."""
     space, group, function = BROKEN[name]
     for seed in range(2):
-        points, values = measured(function, space, 120, np.random.default_rng(seed))
+        points, values = measured(function, space, 80, np.random.default_rng(seed))
         clearest = found(space, group, points, values)
         assert clearest is not None
         element, point, difference, deviation = clearest
@@ -98,6 +98,11 @@ def test_ranks_matter_only():
     kernel, prior = models(space, group)
     one, other = (Arrangements(points, seen, kernel, prior)(points) for seen in (values, np.exp(5 * values)))
     assert one == pytest.approx(other)
+
+
+def test_ranks_are_those_of_scipy():
+    values = np.random.default_rng(0).integers(10, size=40) / 7
+    np.testing.assert_array_equal(tested._ranks(values), scipy.stats.rankdata(values))
 
 
 @pytest.mark.parametrize("name", ["peak", "turned"])

@@ -19,8 +19,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, final
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import QuotientKernel
@@ -140,10 +138,12 @@ def fit(kernel: QuotientKernel, data: Data, prior: Prior, starts: list[Parameter
     >>> bool(0.1 < found.lengths[0] < 2), bool(found.noise < 1e-3)
     (True, True)
     """
+    from scipy.optimize import minimize
+
     task = Task(kernel, data, prior, noise)
     found = Fit(starts[0], np.inf)
     for start in starts:
-        result = scipy.optimize.minimize(
+        result = minimize(
             task.loss,
             np.clip(task.packed(start), task.low, task.high),
             jac=True,
@@ -224,6 +224,9 @@ class Task:
 
     def loss(self, theta: Array) -> tuple[float, Array]:
         """Return the loss and its gradient."""
+        from scipy.linalg import cholesky
+        from scipy.linalg.lapack import dpotri
+
         data, values = self._data, np.exp(theta)
         features = data.features
         noise = np.full(len(data.counts), values[-1]) if self._noise is None else self._noise
@@ -234,10 +237,10 @@ class Task:
         away = (theta - self._centers) / self._doubts
         gradient = away / self._doubts
         try:
-            factor = scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+            factor = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return 1e10 + float(away @ away), gradient  # the search steps back
-        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
+        inverse, _ = dpotri(factor, lower=1)
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         weights = inverse @ self._residuals
         loss = 0.5 * self._residuals @ weights + np.log(factor.diagonal()).sum() + 0.5 * away @ away

@@ -15,7 +15,6 @@ import copy
 from typing import final
 
 import numpy as np
-import scipy.linalg
 
 from orbandit._checks import Array
 from orbandit._kernels.factor import downdate_diagonal, solve_lower, solve_rows, solve_upper
@@ -172,7 +171,9 @@ class Posterior:
 
     def halves(self, shifted: Array) -> Array:
         """Return L^-1 B, for the factor L of A."""
-        return np.asarray(scipy.linalg.solve_triangular(self.factor, shifted, lower=True, check_finite=False))
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(solve_triangular(self.factor, shifted, lower=True, check_finite=False))
 
     def _room(self, rows: int) -> None:
         """Allocate so many rows, and keep the existing ones."""
@@ -188,6 +189,8 @@ class Posterior:
 
     def _refactor(self) -> None:
         """Factor A from scratch, with as much jitter as needed."""
+        from scipy.linalg import cholesky
+
         self._own()
         scale = float(self.covariances.diagonal().mean()) if self.size else 1.0
         matrix = self.covariances + self.spread
@@ -196,7 +199,7 @@ class Posterior:
         while self.jitter <= scale:
             np.fill_diagonal(matrix, diagonal + self.jitter)
             try:
-                self.factor[:] = scipy.linalg.cholesky(matrix, lower=True, check_finite=False)
+                self.factor[:] = cholesky(matrix, lower=True, check_finite=False)
                 return
             except np.linalg.LinAlgError:
                 self.jitter *= 100

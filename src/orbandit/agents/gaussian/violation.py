@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from typing import NamedTuple, final
 
 import numpy as np
-import scipy.special
-import scipy.stats
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import QuotientKernel
@@ -121,6 +119,15 @@ def _largest(points: Array, rewards: Array, group: Group, kernel: QuotientKernel
     return worst
 
 
+def _ranks(values: Array) -> Array:
+    """Return ranks from 1 on; equal values share the mean of theirs.
+
+    As scipy.stats.rankdata has them, which takes longer to import than all of orbandit.
+    """
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((counts.cumsum() - (counts - 1) / 2)[which])
+
+
 @final
 class Arrangements:
     """The marginal likelihood of ranks of rewards, by where they were measured.
@@ -134,8 +141,10 @@ class Arrangements:
     """
 
     def __init__(self, points: Array, rewards: Array, kernel: Blended, prior: Prior) -> None:
+        from scipy.special import ndtri
+
         n, (invariant, self._remainder) = len(points), kernel.parts
-        self._scores = scipy.special.ndtri((scipy.stats.rankdata(rewards) - 0.5) / n)
+        self._scores = ndtri((_ranks(rewards) - 0.5) / n)
         features, scales = invariant.features(points), prior.lengths[: invariant.n_scales]
         self._invariant = [invariant.cross(features, features, factor * scales) for factor in LENGTHS]
         self._lengths = prior.lengths[invariant.n_scales : -1]
@@ -143,11 +152,13 @@ class Arrangements:
 
     def __call__(self, places: Array) -> float:
         """Return the log likelihood, up to a constant, had the rewards been measured there."""
+        from scipy.special import logsumexp
+
         features, found = self._remainder.features(places), list(self._without)
         for factor in LENGTHS:
             other = self._remainder.cross(features, features, factor * self._lengths)
             found += [self._each((own + ratio * other) / (1 + ratio)) for own in self._invariant for ratio in RATIOS]
-        return float(scipy.special.logsumexp(np.concatenate(found)) - np.log(len(found) * len(NOISES)))
+        return float(logsumexp(np.concatenate(found)) - np.log(len(found) * len(NOISES)))
 
     def _each(self, matrix: Array) -> Array:
         """Return the log likelihood for each noise, with the most likely variance."""

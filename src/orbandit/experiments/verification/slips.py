@@ -16,7 +16,7 @@ from orbandit.spaces import Ball, Box, Polytope
 from orbandit.theory import covering_bounds, lower_bound, paper_delta
 
 SQUARE, SWAP = Box(0.0, 1.0, dim=2), Symmetric(2)
-ICOSAHEDRON, H3 = Polytope.regular("icosahedron"), Coxeter("H3")
+H3 = Coxeter("H3")
 
 
 def steps(quick: bool) -> list[Step]:
@@ -138,7 +138,7 @@ def subsets() -> Iterator[Line]:
 
 def folding() -> Iterator[Line]:
     """Slip 7."""
-    points = ICOSAHEDRON.sample(100_000, 0)
+    points = Polytope.regular("icosahedron").sample(100_000, 0)
     start = time.perf_counter()
     folded = H3.fold(points)
     seconds = time.perf_counter() - start
@@ -219,8 +219,9 @@ def conditions() -> Iterator[Line]:
 
 def strict_packings() -> Iterator[Line]:
     """Slip 10."""
-    family = LowerBoundFamily(ICOSAHEDRON, H3, 0.12)
-    depth = float(depths(ICOSAHEDRON, H3)(deepest(ICOSAHEDRON, H3, np.random.default_rng(0))[None])[0])
+    solid = Polytope.regular("icosahedron")
+    family = LowerBoundFamily(solid, H3, 0.12)
+    depth = float(depths(solid, H3)(deepest(solid, H3, np.random.default_rng(0))[None])[0])
     yield _slip(
         10,
         "strict packings of D",

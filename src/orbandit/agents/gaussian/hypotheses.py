@@ -49,12 +49,10 @@ approximate, and the prior standard deviation of its logarithm."""
 SUMMED_RATIO = 0.3
 """Prior median of the variance of a second kernel over that of the first, in a sum of both; the
 prior standard deviation of its logarithm is RATIO_DOUBT, too."""
-USED = "first", "second", "both", "none"
-"""Which kernels a model may have."""
 
 
 class Choice(NamedTuple):
-    """Which kernels a model has, and the point that coordinates are aligned to, if they are."""
+    """Which kernels a model has, as the module names them, and the point that coordinates are aligned to, if any."""
 
     used: str = "first"
     reference: Array | None = None
@@ -156,12 +154,11 @@ class Hypotheses:
 
     def check(self, choice: Choice) -> None:
         """Refuse a choice of a file that this group and symmetry cannot make."""
-        used, is_aligned = choice.used, choice.reference is not None
-        has_kernels = used == "first" or (used == "none" and not self._is_exact) or self._has_second
-        if used not in USED or not has_kernels or is_aligned != (self._can_align and used in ("second", "both")):
-            raise ValueError(f"a model of {used!r} of two kernels, which contradicts the point to align to")
-        if used == "both" and not self._is_exact:
-            raise ValueError("a sum of kernels beside an approximate symmetry")
+        can = {"first": True, "second": self._has_second, "both": self._has_second and self._is_exact}
+        can["none"] = not self._is_exact
+        is_aligned = self._can_align and choice.used in ("second", "both")
+        if not can.get(choice.used, False) or is_aligned != (choice.reference is not None):
+            raise ValueError(f"kernels {choice.used!r}, and a point to align to: {choice.reference}")
 
     def with_and_without(self) -> tuple[Blended, Prior]:
         """Return the first kernel plus one without the symmetry, and the prior of its scales."""

@@ -8,6 +8,7 @@ far as the search can tell.
 import math
 
 import numpy as np
+from scipy.spatial import cKDTree  # here, since groups need it in the first round of a run, which may have a limit
 
 from orbandit._checks import Array
 from orbandit.errors import MeshTooLargeError
@@ -92,8 +93,6 @@ def _distance_to(packing: Array, metric: Group) -> Values:
     """Return the function that measures the distance of orbits to the nearest of the packing, which has points."""
     if not metric.is_reflection or not len(packing):
         return lambda points: np.asarray(metric.distance(points, packing)).min(axis=1)
-    from scipy.spatial import cKDTree
-
     tree = cKDTree(metric.fold(packing))
     return lambda points: np.asarray(tree.query(metric.fold(points))[0])
 

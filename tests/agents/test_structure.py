@@ -20,8 +20,13 @@ def methods(kind):
     }
 
 
+def derived(kind):
+    """The package's classes derived from one; other tests have their own."""
+    return {one for one in kind.__subclasses__() if one.__module__.startswith("orbandit.")}
+
+
 def test_every_agent_is_public():
-    assert set(Agent.__subclasses__()) == set(ALGORITHMS)
+    assert derived(Agent) == set(ALGORITHMS)
     assert len(ALGORITHMS) == 19
 
 
@@ -29,7 +34,7 @@ def test_every_agent_is_public():
 def test_an_algorithm_is_final_and_derives_from_the_shell_alone(kind):
     assert kind.__bases__ == (Agent,)
     assert kind.__final__
-    assert not kind.__subclasses__()
+    assert not derived(kind)
 
 
 @named

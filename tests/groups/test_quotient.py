@@ -54,7 +54,8 @@ def test_aligned_points_are_images_at_the_orbit_distance(name):
             np.linalg.norm(aligned - target, axis=1), group.distance(points, target), rtol=1e-9, atol=1e-9
         )
         assert group.distance(points, aligned).diagonal().max() < 1e-9
-    np.testing.assert_array_equal(group.align(points[3], target), aligned[3])
+        # ties as well: which of the nearest images it is does not depend on the batch
+        np.testing.assert_array_equal([group.align(point, target) for point in points], aligned)
     assert group.align(np.empty((0, group.dim)), target).shape == (0, group.dim)
 
 

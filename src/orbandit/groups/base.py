@@ -36,7 +36,7 @@ from orbandit.groups.closure import SAME_POINT, close_points, generic_point
 from orbandit.groups.domain import Domain, dirichlet_normals
 from orbandit.groups.preservation import preserved
 from orbandit.groups.structures import Listed, Structure
-from orbandit.groups.ties import Flags, settled
+from orbandit.groups.ties import Flags, inner_products, settled
 from orbandit.groups.units import class_widths
 from orbandit.spaces import Space
 
@@ -340,7 +340,7 @@ class Group(Recipe, ABC):
     def align(self, points: npt.ArrayLike, target: npt.ArrayLike) -> Array:
         """Return the image of each point that is nearest to a target, at the orbit distance from it.
 
-        Of images that are equally near, any may be returned.
+        Of images that are equally near, any may be returned, whatever the points beside it.
 
         Parameters
         ----------
@@ -539,7 +539,7 @@ class Group(Recipe, ABC):
     def _aligning(self, points: Array, target: Array) -> Array:
         """Return for each point the element that brings it nearest to the target, (m, dim, dim)."""
         elements = self.elements()
-        scores = points @ (target @ elements).T  # ||g x - y||^2 is least where <g x, y> is largest
+        scores = inner_products(points, target @ elements)  # ||g x - y||^2 is least where <g x, y> is largest
         return np.asarray(elements[scores.argmax(axis=1)])
 
     def _folding_elements(self, points: Array) -> Array:

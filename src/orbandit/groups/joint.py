@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from orbandit._checks import Array, shown
+from orbandit._checks import Array, norms, shown
 from orbandit.errors import GroupTooLargeError, InputError, InputTypeError, NoDomainError
 from orbandit.groups.base import MAX_ELEMENTS, MAX_LISTED, Group, listed
 from orbandit.groups.closure import check_limit, generic_point
@@ -178,8 +178,21 @@ class Joint(Group):
 
     def _aligning(self, points: Array, target: Array) -> Array:
         gaps = np.array([self._a._distance(points @ h.T, target[None])[:, 0] for h in self._cosets])
-        turns = self._cosets[gaps.argmin(axis=0)]
+        nearest, slack = gaps.argmin(axis=0), SAME_ORBIT * (norms(points) + norms(target))
+        # Where cosets tie, bits decide, and those of distances may depend on the batch.
+        tied = np.flatnonzero((gaps <= gaps.min(axis=0) + slack).sum(axis=0) > 1)
+        nearest[tied] = self._exact_gaps(points[tied], target).argmin(axis=0)
+        turns = self._cosets[nearest]
         return np.asarray(self._a._aligning(np.einsum("mij,mj->mi", turns, points), target) @ turns)
+
+    def _exact_gaps(self, points: Array, target: Array) -> Array:
+        """Return the squared distances from a target after each coset, by images, each point by itself."""
+        gaps = np.empty((len(self._cosets), len(points)))
+        for gap, h in zip(gaps, self._cosets, strict=True):
+            turned = np.einsum("ij,mj->mi", h, points)
+            images = np.einsum("mij,mj->mi", self._a._aligning(turned, target), turned)
+            gap[:] = ((images - target) ** 2).sum(axis=1)
+        return gaps
 
     @cached_property
     def _anchor(self) -> Array | None:

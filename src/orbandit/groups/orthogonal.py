@@ -119,7 +119,9 @@ class Orthogonal(Blockwise):
 
     def _aligning(self, points: Array, target: Array) -> Array:
         # Orthogonal Procrustes (Schönemann 1966).
-        U, _, Vt = np.linalg.svd(self._split(target[None])[0] @ np.swapaxes(self._split(points), 1, 2))
+        # by @, bits would depend on the batch, and so the element where it is not unique
+        crossed = np.einsum("is,mjs->mij", self._split(target[None])[0], self._split(points))
+        U, _, Vt = np.linalg.svd(crossed)
         return self._spread(U @ Vt)
 
     def _random(self, size: int, rng: np.random.Generator) -> Array:

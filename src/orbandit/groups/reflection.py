@@ -12,7 +12,7 @@ import numpy as np
 from orbandit._checks import Array, check_room, frozen, identity, shown
 from orbandit.groups.base import Group
 from orbandit.groups.closure import check_limit, close_matrices, close_points
-from orbandit.groups.ties import TIE
+from orbandit.groups.ties import TIE, inner_products
 
 
 class ReflectionGroup(Group):
@@ -85,7 +85,7 @@ class ReflectionGroup(Group):
         words = np.broadcast_to(np.eye(self.dim), (len(points), self.dim, self.dim)).copy()
         threshold = -TIE * np.linalg.norm(points, axis=1)
         while len(roots):
-            heights = np.einsum("mij,mj->mi", words, points) @ roots.T
+            heights = inner_products(np.einsum("mij,mj->mi", words, points), roots)
             violated = np.flatnonzero(heights.min(axis=1) < threshold)
             if not len(violated):
                 break

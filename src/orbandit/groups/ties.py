@@ -24,6 +24,17 @@ def tolerances(points: Array, slack: float) -> Array:
     return TIE * norms(points)[:, None] + slack
 
 
+def inner_products(points: Array, others: Array) -> Array:
+    """Return the inner products of points (m, d) with others (n, d), each of a point by itself.
+
+    By @, bits would depend on the points beside it, and so would what is chosen at a tie.
+    """
+    products = np.zeros((len(points), len(others)))
+    for column, other in zip(points.T, others.T, strict=True):
+        products += column[:, None] * other
+    return products
+
+
 def settled(points: Array, once: Callable[[Array], tuple[Array, Flags]]) -> Array:
     """Return folds that are fixed points of folding.
 

@@ -74,3 +74,20 @@ def mean_over_exchanges(images, y, classes):
                     square += ((turn @ x[units[source]] - y[units[place]]) ** 2).sum()
             total, count = total + np.exp(-square / 2), count + 1
     return total / count
+
+
+def distance_square(a, b, frequencies, signed):
+    """The squared distance of means over pairs of cos(w d), of layouts (units, size) in length scales, reach 1."""
+
+    def distances(units):
+        pairs = [
+            (units[i], sign * units[j]) for i in range(len(units)) for j in range(i) for sign in (1, -1)[: 1 + signed]
+        ]
+        return [math.dist(u, v) for u, v in pairs]
+
+    one, two = distances(a), distances(b)
+    total = 0.0
+    for w in frequencies:
+        gap = sum(math.cos(w * d) for d in one) / len(one) - sum(math.cos(w * d) for d in two) / len(two)
+        total += len(one) * gap**2
+    return total / len(frequencies)

@@ -331,30 +331,38 @@ def on_hills_near_the_places(x):
     return 0.5 * on_hills(x) + 0.5 * near_the_places(x)
 
 
+def of_distances(x):
+    """Units of the same kind repel each other, wherever they are."""
+    units = x.reshape(len(x), 5, 2)
+    squares = ((units[:, :, None] - units[:, None]) ** 2).sum(axis=3)
+    return 0.5 - 0.1 * np.exp(-squares / 0.08).sum(axis=(1, 2)) + 0.1 * np.cos(9 * np.sqrt(squares)).sum(axis=(1, 2))
+
+
 SUMS = {
-    "units": (S.Box(0.0, 1.0, dim=10), UNITS, on_hills_near_the_places),
-    "numbers": (S.Box(0.0, 1.0, dim=6), SIX, of_levels),
+    "units": (S.Box(0.0, 1.0, dim=10), UNITS, on_hills_near_the_places, "all"),
+    "numbers": (S.Box(0.0, 1.0, dim=6), SIX, of_levels, "both"),
+    "distances": (S.Box(0.0, 1.0, dim=10), UNITS, of_distances, "all"),
 }
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_the_likelihood_may_prefer_the_sum_of_two_kernels(name, tmp_path):
-    space, group, mean = SUMS[name]
+def test_the_likelihood_may_prefer_a_sum_of_kernels(name, tmp_path):
+    space, group, mean, used = SUMS[name]
     agent = orbit_gp.OrbitGP(space, group, horizon=200, goal="best", reward_range=(-2.0, 3.0), seed=0)
     rng = np.random.default_rng(0)
     around = space.project(group.fold(space.sample(1, 1)) + 0.2 * rng.standard_normal((60, space.dim)))
     points = np.concatenate([around, space.sample(60, rng)])
     agent.tell_batch(points, mean(points) + 0.005 * rng.standard_normal(120))
-    assert agent._choice.used == "both"
+    assert agent._choice.used == used
     moved = group.act(group.random(1, 1)[0], points[:9])
     np.testing.assert_allclose([agent.estimate(x) for x in points[:9]], [agent.estimate(x) for x in moved], atol=1e-9)
     goes_on_alike(agent, mean, tmp_path / "agent", 8)
 
 
-@pytest.mark.parametrize(("name", "used"), [("units", "second"), *product(SUMS, ["both", "third", 1])])
+@pytest.mark.parametrize(("name", "used"), [("units", "second"), *product(SUMS, ["both", "all", "third", 1])])
 def test_a_file_with_a_kernel_that_its_data_cannot_have_is_refused(name, used, tmp_path, monkeypatch):
     """Nothing was told yet: no point to align to, no scales of a second kernel."""
-    space, group, _ = SUMS[name]
+    space, group, *_ = SUMS[name]
     agent = orbit_gp.OrbitGP(space, group, horizon=200, goal="best", seed=0)
     monkeypatch.setattr(agent, "_choice", Choice(used))
     agent.save(tmp_path / "agent")

@@ -147,9 +147,10 @@ class OrbitGP(Agent):
 
     If the goal is "best", rewards with a long lower tail are warped (`gaussian/warp.py`) if that
     increases the marginal likelihood. So does it decide, from 20 distinct points on, between the
-    kernel of the group, a second one, and the sum of both. The second one is the plain kernel in
-    coordinates aligned to the best point; that of multisets where the group permutes many
-    coordinates, and the first one is of folds.
+    kernel of the group, a second one, the sum of both, and the sum of these and a kernel of
+    distances between exchangeable units. The second one is the plain kernel in coordinates aligned
+    to the best point; that of multisets where the group permutes many coordinates, and the first
+    one is of folds.
 
     Pending points are handled as by a kriging believer: the model is told its posterior mean there.
 

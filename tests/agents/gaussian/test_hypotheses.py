@@ -23,14 +23,14 @@ def made(group, dim, is_exact=True, hinted=None):
         # folds, and no multisets of so few numbers
         (G.SignFlips(5).centered([0.5] * 5), 5, True, {("first", False)}),
         (NUMBERS, 6, True, {("first", False), ("second", False), ("both", False)}),
-        (UNITS, 10, True, {("first", False), ("second", True), ("both", True)}),
+        (UNITS, 10, True, {("first", False), ("second", True), ("both", True), ("all", True)}),
         (UNITS, 10, False, {("first", False), ("second", True), ("none", False)}),
         (NUMBERS, 6, False, {("first", False), ("none", False)}),
     ],
 )
 def test_choices_that_the_group_cannot_make_are_refused(group, dim, is_exact, allowed):
     models, points = made(group, dim, is_exact), np.random.default_rng(0).random((4, dim))
-    for used in ("first", "second", "both", "none", "third", 1):
+    for used in ("first", "second", "both", "all", "none", "third", 1):
         for is_aligned in (False, True):
             choice = Choice(used, points[0] if is_aligned else None)
             if (used, is_aligned) in allowed:
@@ -41,6 +41,24 @@ def test_choices_that_the_group_cannot_make_are_refused(group, dim, is_exact, al
             else:
                 with pytest.raises(ValueError, match="kernels"):
                     models.check(choice)
+
+
+def test_distances_are_a_part_of_sums_where_nothing_can_be_aligned():
+    """An infinite group: there is no second kernel."""
+    space = S.Product(S.Box(0.0, 1.0, dim=10), S.Ball(4))
+    models = Hypotheses(space, G.Product(UNITS, G.Orthogonal(2, 2)), "matern52", True, is_smooth=True, hinted=None)
+    rng = np.random.default_rng(0)
+    points = space.sample(60, rng)
+    units = points[:, :10].reshape(60, 5, 2)
+    values = np.cos(9 * np.linalg.norm(units[:, :, None] - units[:, None], axis=3)).sum(axis=(1, 2)) / 20
+    rewards = Rewards(points, models.kernel.features(points), np.ones(60), values, np.zeros(60))
+    found = models.most_likely(rewards, models.prior, Parameters(0.1, models.prior.lengths, 0.1), points[0])
+    assert found.choice.used == "all"
+    assert found.choice.reference is None
+    models.check(found.choice)
+    assert models.kernel_of(found.choice).n_scales == found.model.kernel.n_scales
+    with pytest.raises(ValueError, match="kernels"):
+        models.check(Choice("both"))
 
 
 def test_nothing_but_the_first_kernel_is_tried_without_a_best_point():

@@ -4,10 +4,11 @@
     second    the plain kernel in coordinates aligned to the best point; that of multisets where the group permutes
               many coordinates, and the first one is of folds
     both      their sum, with a learnt ratio
+    all       these and the kernel of distances between exchangeable units, with another learnt ratio
     none      no group at all, tried if the symmetry is approximate
 
 Rewards are warped if that is likelier (`warp.py`). If the symmetry is approximate, the kernels of
-the group have a remainder without it (`Blended`), and there is no sum of both.
+the group have a remainder without it (`Blended`), and there are no sums.
 """
 
 import math
@@ -22,6 +23,7 @@ from orbandit.agents.gaussian.blended import Blended
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters, Prior, hypothesis
 from orbandit.agents.gaussian.quotient_kernel import (
     aligned_kernel,
+    distance_kernel,
     is_of_folds,
     multiset_kernel,
     plain_kernel,
@@ -42,13 +44,17 @@ SHORTEST_HINT, LONGEST_HINT = 0.02, 2.0
 STRENGTHS, WARPED = (1.0,), 10
 """Strengths of the warps tried, besides none, and from how many distinct points."""
 COMPARED = 20
-"""Number of distinct points from which a second kernel, and the sum of both, are tried."""
+"""Number of distinct points from which a second kernel, and sums, are tried."""
 PRIOR_RATIO, RATIO_DOUBT = 0.02, 2.0
 """Prior median of the variance of the remainder over that of the invariant part, if the symmetry is
 approximate, and the prior standard deviation of its logarithm."""
 SUMMED_RATIO = 0.3
-"""Prior median of the variance of a second kernel over that of the first, in a sum of both; the
-prior standard deviation of its logarithm is RATIO_DOUBT, too."""
+"""Prior median of the variance of another kernel over that of the first, in a sum; the prior
+standard deviation of its logarithm is RATIO_DOUBT, too."""
+
+
+ALIGNED = "second", "both", "all"
+"""Choices that need a point to align to, if the second kernel does."""
 
 
 class Choice(NamedTuple):
@@ -137,7 +143,7 @@ class Hypotheses:
             tried = [hypothesis(self.kernel, rewards, warp, prior, [start], fresh, noise) for warp in warps]
             first = min([first, *tried], key=lambda each: each.loss)
         model, choice = first, Choice()
-        if best is not None and len(rewards.means) >= COMPARED and self._has_second:
+        if best is not None and len(rewards.means) >= COMPARED and (self._has_second or self._distances):
             model, choice = self._compared(first, rewards, prior, best, noise)
         if not self._is_exact:
             model, choice = self._doubted(model, choice, rewards, prior, noise)
@@ -149,14 +155,19 @@ class Hypotheses:
             return self.kernel
         if choice.used == "none":
             return quotient_kernel(self._space, None, self._family)
-        second = self._second(choice.reference)
-        return second if choice.used == "second" else Blended(self.kernel, second)
+        kernel = self.kernel
+        if self._has_second:
+            second = self._second(choice.reference)
+            if choice.used == "second":
+                return second
+            kernel = Blended(kernel, second)
+        return kernel if choice.used == "both" or self._distances is None else Blended(kernel, self._distances)
 
     def check(self, choice: Choice) -> None:
         """Refuse a choice of a file that this group and symmetry cannot make."""
         can = {"first": True, "second": self._has_second, "both": self._has_second and self._is_exact}
-        can["none"] = not self._is_exact
-        is_aligned = self._can_align and choice.used in ("second", "both")
+        can |= {"all": self._distances is not None, "none": not self._is_exact}
+        is_aligned = self._can_align and choice.used in ALIGNED
         if not can.get(choice.used, False) or is_aligned != (choice.reference is not None):
             raise ValueError(f"kernels {choice.used!r}, and a point to align to: {choice.reference}")
 
@@ -169,23 +180,23 @@ class Hypotheses:
     def _compared(
         self, first: Hypothesis, rewards: Rewards, like: Prior, best: Array, noise: Array | None
     ) -> tuple[Hypothesis, Choice]:
-        """Return the most likely of a model with the first kernel, one with the second, and one with their sum."""
+        """Return the most likely of models with the first kernel, with the second, and with sums."""
         reference = best.copy() if self._can_align else None
-        second = self._second(reference)
-        lengths = RELATIVE_LENGTH * second.widths
-        scales = _scales(second, lengths)
-        prior = self._prior(scales, lengths, LENGTH_DOUBT)
-        start = second.unit if self._is_exact else prior.lengths
-        tried = {"first": first, "second": hypothesis(second, rewards, first.warp, prior, [], [start], noise)}
-        if self._is_exact:
-            doubts = np.append(np.broadcast_to(like.doubt, len(like.lengths)), np.full(len(scales), LENGTH_DOUBT))
-            both = like._replace(
-                lengths=np.concatenate([like.lengths, scales, [SUMMED_RATIO]]), doubt=np.append(doubts, RATIO_DOUBT)
-            )
-            start = np.concatenate([*(each.parameters.lengths for each in tried.values()), [SUMMED_RATIO]])
-            tried["both"] = hypothesis(Blended(self.kernel, second), rewards, first.warp, both, [], [start], noise)
+        tried, total, prior = {"first": first}, first, like
+        if self._has_second:
+            second = self._second(reference)
+            lengths = RELATIVE_LENGTH * second.widths
+            own = self._prior(_scales(second, lengths), lengths, LENGTH_DOUBT)
+            start = second.unit if self._is_exact else own.lengths
+            tried["second"] = hypothesis(second, rewards, first.warp, own, [], [start], noise)
+            if self._is_exact:
+                start = tried["second"].parameters.lengths
+                total, prior = _summed(total, prior, second, start, rewards, noise)
+                tried["both"] = total
+        if self._distances is not None:
+            tried["all"], _ = _summed(total, prior, self._distances, None, rewards, noise)
         used = min(tried, key=lambda name: tried[name].loss)
-        return tried[used], Choice(used, None if used == "first" else reference)
+        return tried[used], Choice(used, reference if used in ALIGNED else None)
 
     def _doubted(
         self, best: Hypothesis, choice: Choice, rewards: Rewards, like: Prior, noise: Array | None
@@ -215,6 +226,11 @@ class Hypotheses:
         """The kernel by distances of multisets, where the first one is of folds and the symmetry is exact."""
         return multiset_kernel(self._space, self._symmetry, self._family) if self._is_exact else None
 
+    @cached_property
+    def _distances(self) -> QuotientKernel | None:
+        """The kernel by distances between units, if the group exchanges some and the symmetry is exact."""
+        return distance_kernel(self._space, self._symmetry, self._family) if self._is_exact else None
+
     def _second(self, reference: Array | None) -> QuotientKernel:
         """Return the plain kernel in coordinates aligned to a point, or that of multisets."""
         if reference is not None:
@@ -230,6 +246,24 @@ class Hypotheses:
     def _prior(self, scales: Array, lengths: Array, doubt: float) -> Prior:
         """Return the prior of the scales of a kernel, and of those of a remainder if there is one."""
         return Prior(scales, doubt) if self._is_exact else _prior_of_parts(scales, lengths, doubt)
+
+
+def _summed(
+    model: Hypothesis, prior: Prior, other: QuotientKernel, start: Array | None, rewards: Rewards, noise: Array | None
+) -> tuple[Hypothesis, Prior]:
+    """Return a model whose kernel is the sum of a model's own and another one, and the prior of its scales.
+
+    The search begins with the model's own scales, and with given ones or prior medians of the
+    others.
+    """
+    scales = _scales(other, RELATIVE_LENGTH * other.widths)
+    own = np.broadcast_to(prior.doubt, len(prior.lengths))
+    prior = prior._replace(
+        lengths=np.concatenate([prior.lengths, scales, [SUMMED_RATIO]]),
+        doubt=np.concatenate([own, np.full(len(scales), LENGTH_DOUBT), [RATIO_DOUBT]]),
+    )
+    lengths = np.concatenate([model.parameters.lengths, scales if start is None else start, [SUMMED_RATIO]])
+    return hypothesis(Blended(model.kernel, other), rewards, model.warp, prior, [], [lengths], noise), prior
 
 
 def _scales(kernel: QuotientKernel, lengths: Array) -> Array:

@@ -30,6 +30,7 @@ import numpy as np
 from orbandit._checks import Array, shown
 from orbandit.agents.gaussian.averaged import Averaged, Times
 from orbandit.agents.gaussian.base import Index, Metric, QuotientKernel
+from orbandit.agents.gaussian.distances import Distances
 from orbandit.agents.gaussian.euclidean import Aligned, Folded, Gram
 from orbandit.agents.gaussian.families import Family, family_named
 from orbandit.agents.gaussian.layouts import Layouts
@@ -47,6 +48,7 @@ __all__ = [
     "MAX_AVERAGED",
     "QuotientKernel",
     "aligned_kernel",
+    "distance_kernel",
     "is_of_folds",
     "multiset_kernel",
     "plain_kernel",
@@ -157,6 +159,33 @@ def aligned_kernel(space: Space, group: Group, family: str, reference: Array) ->
     return radial(_widths(space, classes), Aligned(group, reference, classes), family_named(family))
 
 
+def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel | None:
+    """Return the kernel by distances between exchangeable units, see `Distances`; None if there are no such units.
+
+    Parts of a product whose units are exchangeable count each by itself; others do not count. It is
+    None as well if an element of the group changes distances between units, in length scales.
+
+    Examples
+    --------
+    >>> import orbandit as ob
+    >>> sensors = ob.groups.BlockPermutation(5, 2)
+    >>> distance_kernel(ob.spaces.Box(0, 1, dim=10), sensors, "matern52").n_scales
+    3
+    >>> distance_kernel(ob.spaces.Box(0, 1, dim=5), ob.groups.Symmetric(5), "matern52") is None
+    True
+    """
+    classes = scale_classes(group.generators)
+    found = _exchanged(group, np.arange(group.dim))
+    if not found:
+        return None
+    parts = [Distances(units, columns, group.center[columns], classes[columns]) for units, columns in found]
+    metric = parts[0] if len(parts) == 1 else Sum(list(parts))
+    kernel = radial(_widths(space, classes), metric, family_named(family))
+    point, lengths = group.center + kernel.widths[classes] * generic_point(group.dim), kernel.unit / 2
+    own, images = (kernel.features(np.atleast_2d(x)) for x in (point, group.act(group.generators, point)))
+    return kernel if np.abs(kernel.cross(own, images, lengths) - 1).max(initial=0.0) <= 1e-9 else None
+
+
 def plain_kernel(space: Space, group: Group, family: str) -> QuotientKernel:
     """Return the kernel without the symmetry; coordinates the group mixes share a length scale.
 
@@ -182,6 +211,21 @@ def is_of_folds(group: Group, is_smooth: bool) -> bool:
     (True, False)
     """
     return group.is_reflection and not (is_smooth and 1 < group.order <= MAX_AVERAGED_EXCHANGES)
+
+
+def _exchanged(group: Group, columns: Index) -> list[tuple[Multisets, Index]]:
+    """Return the exchangeable units of several coordinates that a group has, with their columns."""
+    match group.structure:
+        case Multisets() as units if units.blocks > 1 and units.size > 1:
+            return [(units, columns)]
+        case Rearranged(inner, places):
+            return _exchanged(inner, columns[places])
+        case SideBySide(parts):
+            return [each for part, own in parts for each in _exchanged(part, columns[own])]
+        case Extension(normal):
+            return _exchanged(normal, columns)
+        case _:
+            return []
 
 
 def _has_multisets(group: Group) -> bool:

@@ -1,0 +1,150 @@
+"""Distances: a squared distance of multisets of pair distances, for block permutations with or without signs.
+
+What layouts are worth often depends on how far units are from each other: wakes, overlaps,
+repulsion. Then what one pair of units teaches holds for all pairs at that distance, wherever they
+are. With frequencies w_1, ..., w_M,
+
+    phi_k(X) = mean over pairs i < j of cos(w_k ||x_i - x_j||),     units in length scales,
+    q(X, Y) = P / (M reach^2) sum_k (phi_k(X) - phi_k(Y))^2,        P = m (m - 1) / 2 pairs.
+
+The frequencies are quantiles of the absolute value of a normal variable with the standard deviation
+1 / BUMP_WIDTH, so that q approximates the maximum mean discrepancy of Gaussian bumps on distances.
+It is an exact squared distance of the phi, whatever M. If signs of units do not matter, pairs x_i,
+-x_j count as well, and P is twice as large.
+
+No permutation changes q, nor does an isometry of all units. So layouts are not told apart where
+only their place or orientation differs, and the kernel is meant as a part of a sum.
+
+References
+----------
+A. Rahimi and B. Recht, Random features for large-scale kernel machines, 2007.
+"""
+
+import math
+from typing import final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.agents.gaussian.base import Index, Metric, is_same
+from orbandit.agents.gaussian.layouts import BUMP_WIDTH
+from orbandit.agents.gaussian.memory import Memory
+from orbandit.groups.structures import Multisets
+
+FREQUENCIES = 32
+"""Number M of frequencies."""
+
+
+@final
+class Distances(Metric):
+    """The squared distance of mean waves of pair distances; the last of its `lengths` is the reach.
+
+    Parameters
+    ----------
+    units : Multisets
+        The number of units, at least 2, and whether their signs matter.
+    columns : (c,) array of int
+        The coordinates of a point that the distance uses.
+    center : (c,) array
+        The point subtracted from them.
+    classes : (c,) array of int
+        The length scale of each coordinate; equal for equal places of all blocks.
+    """
+
+    has_reach = True
+
+    def __init__(self, units: Multisets, columns: Index, center: Array, classes: Index) -> None:
+        from scipy.special import ndtri
+
+        self._columns, self._center = columns, center
+        self._units, self._size, self._signed = units
+        self._places = classes[: self._size]
+        frequencies = ndtri(0.5 + (np.arange(FREQUENCIES) + 0.5) / (2 * FREQUENCIES)) / BUMP_WIDTH
+        self._quarters = np.asarray(frequencies / (math.pi / 2))
+        pairs = self._units * (self._units - 1) / 2 * (2 if self._signed else 1)
+        self._scale = 1 / math.sqrt(pairs * FREQUENCIES)
+        self._memory = Memory(lambda images, lengths: self._phi(images[:, 0], lengths))
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates seen."""
+        return len(self._columns)
+
+    def features(self, points: Array) -> Array:
+        """Return the units, sorted: equal layouts have equal features, and a distance of 0 without rounding."""
+        from orbandit._kernels.layouts import sort_units
+
+        offsets = np.ascontiguousarray(points[:, self._columns] - self._center)
+        sort_units(offsets.reshape(len(offsets), self._units, self._size), self._signed)
+        return offsets
+
+    def squared(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return q at all pairs."""
+        return _gaps(*(self._memory.of(features[:, None], lengths) for features in (a, b)))
+
+    def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
+        """Return q of the i-th with the i-th."""
+        one, two = (self._phi(features, lengths) for features in (a, b))
+        return np.asarray(((one - two) ** 2).sum(axis=1))
+
+    def squared_paired_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q of the i-th with the i-th, and its derivatives; it is proportional to reach^-2."""
+        (one, one_by), (two, two_by) = (self._phi_and_scale_gradients(features, lengths) for features in (a, b))
+        q = ((one - two) ** 2).sum(axis=1)
+        by_scale = 2 * ((one - two) * (one_by - two_by)).sum(axis=2)
+        by_scale[-1] = -2 * q
+        return q, by_scale
+
+    def squared_and_scale_gradients(self, a: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q at all pairs, and its derivatives."""
+        one, one_by = self._phi_and_scale_gradients(a, lengths)
+        two, two_by = (one, one_by) if is_same(a, b) else self._phi_and_scale_gradients(b, lengths)
+        q, by_scale = _gaps(one, two), np.zeros((len(lengths), len(a), len(b)))
+        for scale in np.unique(self._places):
+            first, second = one_by[scale], two_by[scale]
+            own, others = (one * first).sum(axis=1), (two * second).sum(axis=1)
+            by_scale[scale] = 2 * (own[:, None] + others - one @ second.T - first @ two.T)
+        by_scale[-1] = -2 * q
+        return q, by_scale
+
+    def squared_along(self, points: Array, b: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return q and its gradients; the order of units does not matter, so that points are not sorted."""
+        one, _, by_unit = self._waves(points[:, self._columns] - self._center, lengths, by_unit=True)
+        gaps = one[:, None] - self._memory.of(b[:, None], lengths)
+        jacobians = (by_unit / lengths[self._places]).reshape(len(points), FREQUENCIES, self.width)
+        gradients = np.zeros((len(points), len(b), points.shape[1]))
+        gradients[:, :, self._columns] = 2 * gaps @ jacobians
+        return (gaps**2).sum(axis=2), gradients
+
+    def _phi(self, features: Array, lengths: Array) -> Array:
+        """Return phi, (n, M), in units that make q a sum of squares."""
+        return self._waves(features, lengths)[0]
+
+    def _phi_and_scale_gradients(self, features: Array, lengths: Array) -> tuple[Array, Array]:
+        """Return `_phi`, and its derivatives by the logarithm of each length scale, (n_scales, n, M)."""
+        phi, by_place, _ = self._waves(features, lengths, by_place=True)
+        by_scale = np.zeros((len(lengths), *phi.shape))
+        for place, scale in enumerate(self._places):
+            by_scale[scale] += by_place[:, place]
+        by_scale[-1] = -phi
+        return phi, by_scale
+
+    def _waves(
+        self, features: Array, lengths: Array, *, by_place: bool = False, by_unit: bool = False
+    ) -> tuple[Array, Array, Array]:
+        """Return phi with its derivatives by logarithms of scales and by units in length scales, if wanted."""
+        from orbandit._kernels.waves import pair_waves
+
+        layouts, n = features.reshape(-1, self._units, self._size) / lengths[self._places], len(features)
+        phi = np.empty((n, FREQUENCIES))
+        places = np.empty((n if by_place else 0, self._size, FREQUENCIES))
+        units = np.empty((n if by_unit else 0, FREQUENCIES, self._units, self._size))
+        pair_waves(layouts, self._quarters, self._signed, phi, places, units)
+        scale = self._scale / lengths[-1]
+        return scale * phi, scale * places, scale * units
+
+
+def _gaps(one: Array, two: Array) -> Array:
+    """Return the squared distances of all rows."""
+    own, others = (one**2).sum(axis=1), (two**2).sum(axis=1)
+    return np.asarray(np.maximum(own[:, None] + others - 2 * one @ two.T, 0.0))

@@ -1,0 +1,144 @@
+"""The kernel by distances between units: its slow twin, what leaves it alone, and its derivatives."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import naive_gp
+import orbandit as ob
+from orbandit.agents.gaussian.distances import FREQUENCIES
+from orbandit.agents.gaussian.families import FAMILIES
+from orbandit.agents.gaussian.quotient_kernel import distance_kernel
+
+G, S = ob.groups, ob.spaces
+GROUPS = {
+    "units": G.BlockPermutation(5, 2),
+    "two units": G.BlockPermutation(2, 3),
+    "about a point": G.BlockPermutation(4, 2).centered(np.tile([0.4, -0.2], 4)),
+    "signed": G.SignedBlockPermutation(4, 2),
+    "signed about a point": G.SignedBlockPermutation(3, 3).centered(np.full(9, 0.3)),
+    "two kinds": G.Product(G.BlockPermutation(3, 2), G.SignedBlockPermutation(4, 3)),
+    "beside others": G.Product(G.BlockPermutation(3, 2), G.Trivial(2)),
+    "rearranged": G.Diagonal(G.BlockPermutation(3, 2), 2),
+    "turned": G.Joint(G.BlockPermutation(4, 2), G.Diagonal(G.Dihedral(5), 4)),
+}
+every_group = pytest.mark.parametrize("name", GROUPS)
+
+
+def setting(name, family="matern52"):
+    """Return a group, a ball that it preserves, the kernel and unequal scales."""
+    group = GROUPS[name]
+    space = S.Ball(group.dim, radius=1.5, center=group.center)
+    kernel = distance_kernel(space, group, family)
+    return group, space, kernel, kernel.unit * np.random.default_rng(0).uniform(0.2, 0.9, kernel.n_scales)
+
+
+@pytest.mark.parametrize(
+    ("name", "signed"), [("units", False), ("about a point", False), ("signed about a point", True)]
+)
+def test_it_is_the_kernel_of_the_mean_wave_over_pairs(name, signed):
+    group, space, kernel, lengths = setting(name)
+    a, b = space.sample(6, 1).reshape(2, 3, -1)
+    found = kernel.cross(kernel.features(a), kernel.features(b), lengths)
+    frequencies = 2 * norm.ppf([0.5 + (k + 0.5) / (2 * FREQUENCIES) for k in range(FREQUENCIES)])
+
+    def units(point):
+        return (point - group.center).reshape(group.blocks, group.size) / lengths[: group.size]
+
+    for i, j in np.ndindex(found.shape):
+        square = naive_gp.distance_square(units(a[i]), units(b[j]), frequencies, signed) / lengths[-1] ** 2
+        assert found[i, j] == pytest.approx(naive_gp.radial("matern52", math.sqrt(square)), abs=1e-9)
+
+
+@every_group
+@pytest.mark.parametrize("family", FAMILIES)
+def test_symmetric_positive_and_invariant(name, family):
+    group, space, kernel, lengths = setting(name, family)
+    points = space.sample(9, 1)
+    points = np.concatenate([points, points[:3], points[:2] + 1e-9])
+    features = kernel.features(points)
+    matrix = kernel.cross(features, features, lengths)
+    rounding = 1e-5 if family == "matern12" else 1e-9  # distances cancel, and Matern-1/2 has a kink there
+    np.testing.assert_allclose(matrix, matrix.T, atol=rounding)
+    np.testing.assert_allclose(np.diag(matrix), 1.0, atol=rounding)
+    assert np.linalg.eigvalsh((matrix + matrix.T) / 2).min() > -rounding
+    np.testing.assert_allclose(
+        kernel.paired(features, features[::-1], lengths), np.diag(matrix[:, ::-1]), atol=rounding
+    )
+    for element in group.random(4, 3):
+        images = kernel.features(group.act(element, points))
+        np.testing.assert_allclose(kernel.cross(images, features, lengths), matrix, atol=rounding)
+    assert (matrix[:9, :9][~np.eye(9, dtype=bool)] < 1 - 1e-4).all()
+
+
+def test_an_isometry_of_all_units_changes_nothing_and_a_move_of_a_unit_does():
+    _, space, kernel, lengths = setting("units")
+    point, equal = space.sample(1, 4)[0], np.array([lengths[0], lengths[0], lengths[-1]])
+    shifted, moved = point + np.tile([0.2, -0.1], 5), point + np.eye(10)[0] * 0.2
+    turned = (point.reshape(5, 2) @ [[0.6, -0.8], [0.8, 0.6]]).ravel()
+    own, *others = kernel.features(np.array([point, shifted, turned, moved]))[:, None]
+    values = [kernel.paired(own, each, equal)[0] for each in others]
+    np.testing.assert_allclose(values[:2], 1.0, atol=1e-12)
+    assert values[2] < 0.999
+    # in length scales: a turn changes distances if those of the places differ
+    assert kernel.paired(own, others[1], lengths)[0] < 0.999
+
+
+def test_distances_of_far_layouts_are_about_one_over_the_reach():
+    """If no pair of one layout has a distance that another one has, q is about 1 / reach^2."""
+    kernel = distance_kernel(S.Box(0.0, 1.0, dim=16), G.BlockPermutation(8, 2), "rbf")
+    features = kernel.features(np.random.default_rng(2).random((40, 16)))
+    values = kernel.cross(features, features, np.array([0.01, 0.01, 0.7]))
+    squares = -2 * np.log(values[np.triu_indices(40, 1)])
+    assert squares.mean() == pytest.approx(1 / 0.7**2, rel=0.1)
+
+
+def test_units_that_meet_have_slopes():
+    """The derivative of a distance has a jump there, that of its cosine has none."""
+    _, _, kernel, lengths = setting("units")
+    point = np.array([0.1, 0.2, 0.1, 0.2, 0.5, 0.3, -0.2, 0.4, 0.0, 0.0])
+    others = kernel.features(np.random.default_rng(5).uniform(-1, 1, (3, 10)))
+    (value,), (gradient,) = kernel.along_many(point[None], others, lengths)
+    np.testing.assert_allclose(value, kernel.cross(kernel.features(point[None]), others, lengths)[0], atol=1e-12)
+    for axis, step in enumerate(1e-5 * np.eye(10)):
+        high, low = (kernel.along_many((point + side * step)[None], others, lengths)[0][0] for side in (1, -1))
+        np.testing.assert_allclose(gradient[:, axis], (high - low) / 2e-5, atol=1e-6)
+
+
+@every_group
+@pytest.mark.parametrize("family", ["matern32", "rbf"])
+def test_slopes_by_scales_and_by_the_point(name, family):
+    group, space, kernel, lengths = setting(name, family)
+    points = space.sample(4, 6)
+    a, b = kernel.features(points), kernel.features(space.sample(70, 7))  # so many are remembered
+    values, slopes = kernel.cross_and_scale_gradients(a, b, lengths)
+    np.testing.assert_allclose(values, kernel.cross(a, b, lengths), atol=1e-12)
+    for scale in range(kernel.n_scales):
+        step = np.exp(1e-5 * np.eye(kernel.n_scales)[scale])
+        difference = kernel.cross(a, b, lengths * step) - kernel.cross(a, b, lengths / step)
+        np.testing.assert_allclose(slopes[scale], difference / 2e-5, atol=1e-6)
+    paired = kernel.paired_and_scale_gradients(a, b[:4], lengths)
+    np.testing.assert_allclose(paired[0], values[:, :4].diagonal(), atol=1e-12)
+    np.testing.assert_allclose(paired[1], slopes[:, :, :4].diagonal(axis1=1, axis2=2), atol=1e-10)
+    along, gradients = kernel.along_many(points, b, lengths)
+    np.testing.assert_allclose(along, values, atol=1e-11)
+    for axis, step in enumerate(1e-6 * np.eye(group.dim)):
+        high, low = (kernel.cross(kernel.features(points + side * step), b, lengths) for side in (1, -1))
+        np.testing.assert_allclose(gradients[:, :, axis], (high - low) / 2e-6, atol=1e-5)
+    assert np.isfinite(kernel.along(points[0], a[:1], lengths)[1]).all()
+
+
+def test_only_exchangeable_units_of_several_coordinates_have_one():
+    for group in (G.Trivial(4), G.Symmetric(6), G.SignedPermutation(4), G.Dihedral(5), G.Orthogonal(3, 2)):
+        assert distance_kernel(S.Ball(group.dim), group, "matern52") is None
+
+
+def test_a_group_that_changes_distances_between_units_has_none():
+    """Signed exchanges of two units are the symmetries of a square; an eighth of a turn normalises them."""
+    eighth = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2)
+    group = G.Joint(G.SignedBlockPermutation(2, 2), G.Matrix([np.kron(eighth, np.eye(2))]))
+    assert group.order == 16
+    assert distance_kernel(S.Ball(4), group, "matern52") is None
+    assert distance_kernel(S.Ball(4), G.SignedBlockPermutation(2, 2), "matern52") is not None

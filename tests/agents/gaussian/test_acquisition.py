@@ -13,6 +13,7 @@ from orbandit.agents.gaussian.acquisition import (
     QUIET_BETA,
     USUAL_BETA,
     Ground,
+    _bounds,
     ascend,
     best_bound,
     best_draw,
@@ -72,6 +73,29 @@ def test_what_is_recommended_is_in_the_space_and_as_good_as_any_point_observed(n
     mean, variance = model.at(model.features(point[None]))
     top = int(model.means.argmax())
     assert mean[0] - 0.5 * np.sqrt(variance[0]) >= model.means[top] - 0.5 * np.sqrt(model.variances[top]) - 1e-9
+
+
+def test_what_is_recommended_is_no_less_certain_than_a_point_observed():
+    """Rewards rise towards a side that nobody has tried; the mean does, too, beyond the last point."""
+    space = ob.spaces.Box(0.0, 1.0, dim=1)
+    kernel = quotient_kernel(space, None, "matern52")
+    points = np.linspace(0.0, 0.6, 7)[:, None]
+    features, values, none = kernel.features(points), 0.2 + 0.9 * points[:, 0] ** 2, np.zeros(7)
+    pool = np.linspace(0, 1, 11)[:, None]
+    model = Model(
+        kernel,
+        Parameters(1.0, np.array([0.8]), 1e-6),
+        0.5,
+        Candidates(pool, kernel.features(pool)),
+        Rewards(points, features, np.ones(7), values, none),
+        np.zeros((2, 7)),
+    )
+    top, _ = ascend(_bounds(model, -0.5), FeasibleSet(space), points[-1:], 0.05, 40, 0.0)
+    assert top[0, 0] > 0.65
+    point = settled(model, Ground(FeasibleSet(space)))
+    _, variance = model.at(model.features(point[None]))
+    assert variance[0] <= model.variances[-3:].max() * (1 + 1e-9)
+    assert point[0] == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize("name", SPACES)

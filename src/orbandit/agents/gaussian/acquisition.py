@@ -41,8 +41,10 @@ GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
 and this fraction of the best mean less the median."""
 CAUTION = 0.5
 """Standard deviations subtracted from the mean of a point to be recommended."""
-SETTLING_STEPS = 40
-"""Steps to the point recommended."""
+SETTLING_STEPS, WAYS = 40, (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+"""Steps to the point recommended; and parts of the way there: the best of those that are no less
+certain than the start is taken. Soon after a fit a model may expect much of a point far from all
+that was observed, and nobody has tried it."""
 QUIET_NOISE = 0.03
 """Noise counts as little below this fraction of the signal variance."""
 ASCENTS = 3
@@ -181,7 +183,8 @@ def best_look(model: Model, ground: Ground, rng: np.random.Generator) -> Array:
 def settled(model: Model, ground: Ground) -> Array:
     """Return the point to recommend: the maximiser of mean - CAUTION deviations, near the best.
 
-    Near the best observed points, or if none of these is feasible, near the best candidates.
+    Near the best observed points, or if none of these is feasible, near the best candidates. Its
+    variance is at most that of the point where its ascent started.
     """
     region = ground.region
     means = bounds_of_rows(model, region, 0.0)
@@ -192,9 +195,16 @@ def settled(model: Model, ground: Ground) -> Array:
         cautious = model.pool_means - CAUTION * np.sqrt(model.pool_variances)
         starts = model.pool.points[np.argsort(-cautious, kind="stable")[:ASCENTS]]
     starts = np.concatenate([starts, ground.images(starts[:1], np.random.default_rng(0))])
-    tops, heights = ascend(_bounds(model, -CAUTION), region, starts, model.shortest / 16, SETTLING_STEPS, 0.0)
-    top = int(heights.argmax())
-    return np.asarray(ground.folded(tops[top : top + 1])[0])
+    tops, _ = ascend(_bounds(model, -CAUTION), region, starts, model.shortest / 16, SETTLING_STEPS, 0.0)
+    ways = starts + np.array(WAYS)[:, None, None] * (tops - starts)
+    points = ways.reshape(-1, ways.shape[2])
+    means, variances = (values.reshape(len(WAYS), -1) for values in model.at(model.features(points)))
+    bounds = means - CAUTION * np.sqrt(variances)
+    bounds[variances > variances[0] * (1 + 1e-9)] = -np.inf
+    if not region.is_whole:
+        bounds[1:][~region.holds(points).reshape(bounds.shape)[1:]] = -np.inf
+    best = int(bounds.argmax())
+    return np.asarray(ground.folded(points[best : best + 1])[0])
 
 
 def _bounds(model: Model, beta: float) -> Callable[[Array], tuple[Array, Array]]:

@@ -338,7 +338,14 @@ def of_distances(x):
     return 0.5 - 0.1 * np.exp(-squares / 0.08).sum(axis=(1, 2)) + 0.1 * np.cos(9 * np.sqrt(squares)).sum(axis=(1, 2))
 
 
+def round_a_ring(x):
+    """A sum over coordinates, and a function of the orbit distance under cyclic shifts."""
+    shifts = [np.abs(np.roll(x, k, axis=1) - [0.1, 0.7, 0.3, 0.9, 0.4, 0.2]).sum(axis=1) for k in range(6)]
+    return 0.5 + 0.02 * np.sin(12 * x).sum(axis=1) - 0.3 * np.min(shifts, axis=0)
+
+
 SUMS = {
+    "ring": (S.Box(0.0, 1.0, dim=6), G.CyclicShift(6), round_a_ring, "both"),
     "units": (S.Box(0.0, 1.0, dim=10), UNITS, on_hills_near_the_places, "all"),
     "numbers": (S.Box(0.0, 1.0, dim=6), SIX, of_levels, "both"),
     "distances": (S.Box(0.0, 1.0, dim=10), UNITS, of_distances, "all"),
@@ -359,7 +366,9 @@ def test_the_likelihood_may_prefer_a_sum_of_kernels(name, tmp_path):
     goes_on_alike(agent, mean, tmp_path / "agent", 8)
 
 
-@pytest.mark.parametrize(("name", "used"), [("units", "second"), *product(SUMS, ["both", "all", "third", 1])])
+@pytest.mark.parametrize(
+    ("name", "used"), [("units", "second"), *product(["units", "numbers"], ["both", "all", "third", 1])]
+)
 def test_a_file_with_a_kernel_that_its_data_cannot_have_is_refused(name, used, tmp_path, monkeypatch):
     """Nothing was told yet: no point to align to, no scales of a second kernel."""
     space, group, *_ = SUMS[name]
@@ -368,6 +377,20 @@ def test_a_file_with_a_kernel_that_its_data_cannot_have_is_refused(name, used, t
     agent.save(tmp_path / "agent")
     with pytest.raises(ob.errors.OrbanditError):
         orbit_gp.OrbitGP.load(tmp_path / "agent")
+
+
+def test_what_is_recommended_is_in_a_box_without_rounding():
+    """Where the mean is largest in a corner, and a part of the way there may end beyond it."""
+    space, rng = S.Box(0.1, 1.1, dim=2), np.random.default_rng(10)
+    agent = orbit_gp.OrbitGP(space, horizon=60, goal="best", reward_range=(-1.0, 2.0), seed=10)
+
+    def tell(points):
+        agent.tell_batch(points, np.clip(1 - points.sum(axis=1) / 2 + 0.2 * rng.standard_normal(len(points)), -1, 2))
+        assert space.contains(agent.recommend(), tol=0.0)
+
+    tell(space.sample(20, rng))
+    for _ in range(15):
+        tell(agent.ask()[None])
 
 
 def test_maximize_is_for_the_best():

@@ -335,7 +335,7 @@ class OrbitGP(Agent):
             self._pretend(self._placed(self._points.inside(asked)))
 
     def _recommend(self) -> Array:
-        """Return the maximiser of mean - 0.5 deviations, near the best observed points."""
+        """Return a point with a large mean - 0.5 deviations, near the best observed points."""
         if not self._model.size:
             return self.arms.units.leave(self._proposal(self._model))
         return self.arms.units.leave(settled(self._model, self._ground) + 0.0)

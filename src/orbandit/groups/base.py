@@ -340,7 +340,8 @@ class Group(Recipe, ABC):
     def align(self, points: npt.ArrayLike, target: npt.ArrayLike) -> Array:
         """Return the image of each point that is nearest to a target, at the orbit distance from it.
 
-        Of images that are equally near, any may be returned, whatever the points beside it.
+        Of images that are equally near, any may be returned, but the same one whatever the points
+        beside it.
 
         Parameters
         ----------

@@ -181,7 +181,8 @@ class Joint(Group):
         nearest, slack = gaps.argmin(axis=0), SAME_ORBIT * (norms(points) + norms(target))
         # Where cosets tie, bits decide, and those of distances may depend on the batch.
         tied = np.flatnonzero((gaps <= gaps.min(axis=0) + slack).sum(axis=0) > 1)
-        nearest[tied] = self._exact_gaps(points[tied], target).argmin(axis=0)
+        if len(tied):
+            nearest[tied] = self._exact_gaps(points[tied], target).argmin(axis=0)
         turns = self._cosets[nearest]
         return np.asarray(self._a._aligning(np.einsum("mij,mj->mi", turns, points), target) @ turns)
 

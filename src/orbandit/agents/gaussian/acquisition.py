@@ -41,9 +41,9 @@ GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
 and this fraction of the best mean less the median."""
 CAUTION = 0.5
 """Standard deviations subtracted from the mean of a point to be recommended."""
-SETTLING_STEPS, WAYS = 40, (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-"""Steps to the point recommended; and parts of the way there: the best of those that are no less
-certain than the start is taken. Soon after a fit a model may expect much of a point far from all
+SETTLING_STEPS, WAYS = 40, (0.0, 0.1, 0.25, 0.5, 0.75)
+"""Steps to the point recommended; and parts of the way there, besides all of it: the best of those
+that are no less certain than the start is taken. Soon after a fit a model may expect much of a point far from all
 that was observed, and nobody has tried it."""
 QUIET_NOISE = 0.03
 """Noise counts as little below this fraction of the signal variance."""
@@ -181,10 +181,10 @@ def best_look(model: Model, ground: Ground, rng: np.random.Generator) -> Array:
 
 
 def settled(model: Model, ground: Ground) -> Array:
-    """Return the point to recommend: the maximiser of mean - CAUTION deviations, near the best.
+    """Return the point to recommend: one with a large mean - CAUTION deviations, near the best.
 
-    Near the best observed points, or if none of these is feasible, near the best candidates. Its
-    variance is at most that of the point where its ascent started.
+    By ascents from the best observed points, or if none of these is feasible, from the best
+    candidates, no farther than the variance is at most that of the start.
     """
     region = ground.region
     means = bounds_of_rows(model, region, 0.0)
@@ -196,9 +196,9 @@ def settled(model: Model, ground: Ground) -> Array:
         starts = model.pool.points[np.argsort(-cautious, kind="stable")[:ASCENTS]]
     starts = np.concatenate([starts, ground.images(starts[:1], np.random.default_rng(0))])
     tops, _ = ascend(_bounds(model, -CAUTION), region, starts, model.shortest / 16, SETTLING_STEPS, 0.0)
-    ways = starts + np.array(WAYS)[:, None, None] * (tops - starts)
-    points = ways.reshape(-1, ways.shape[2])
-    means, variances = (values.reshape(len(WAYS), -1) for values in model.at(model.features(points)))
+    points = np.concatenate([*(starts + part * (tops - starts) for part in WAYS), tops])
+    points[len(starts) : -len(starts)] = region.space.project(points[len(starts) : -len(starts)])
+    means, variances = (values.reshape(-1, len(starts)) for values in model.at(model.features(points)))
     bounds = means - CAUTION * np.sqrt(variances)
     bounds[variances > variances[0] * (1 + 1e-9)] = -np.inf
     if not region.is_whole:

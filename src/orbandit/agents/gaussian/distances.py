@@ -8,12 +8,14 @@ are. With frequencies w_1, ..., w_M,
     q(X, Y) = P / (M reach^2) sum_k (phi_k(X) - phi_k(Y))^2,        P = m (m - 1) / 2 pairs.
 
 The frequencies are quantiles of the absolute value of a normal variable with the standard deviation
-1 / BUMP_WIDTH, so that q approximates the maximum mean discrepancy of Gaussian bumps on distances.
-It is an exact squared distance of the phi, whatever M. If signs of units do not matter, pairs x_i,
--x_j count as well, and P is twice as large.
+1 / BUMP_WIDTH, so that q is proportional to the squared maximum mean discrepancy of Gaussian bumps
+at the distances and at their negatives, up to about 20 length scales. It is an exact squared
+distance of the phi, whatever M. If signs of units do not matter, pairs x_i, -x_j count as well, and
+P is twice as large.
 
-No permutation changes q, nor does an isometry of all units. So layouts are not told apart where
-only their place or orientation differs, and the kernel is meant as a part of a sum.
+No permutation changes q, nor does, in length scales, an isometry of all units (about the centre, if
+signs do not matter). So layouts are not told apart where only their place or orientation differs,
+and the kernel is meant as a part of a sum.
 
 References
 ----------
@@ -27,7 +29,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.gaussian.base import Index, Metric, is_same
-from orbandit.agents.gaussian.layouts import BUMP_WIDTH
+from orbandit.agents.gaussian.layouts import BUMP_WIDTH, sorted_units
 from orbandit.agents.gaussian.memory import Memory
 from orbandit.groups.structures import Multisets
 
@@ -42,7 +44,7 @@ class Distances(Metric):
     Parameters
     ----------
     units : Multisets
-        The number of units, at least 2, and whether their signs matter.
+        The number of units, at least 2, and whether their signs do not matter.
     columns : (c,) array of int
         The coordinates of a point that the distance uses.
     center : (c,) array
@@ -71,12 +73,8 @@ class Distances(Metric):
         return len(self._columns)
 
     def features(self, points: Array) -> Array:
-        """Return the units, sorted: equal layouts have equal features, and a distance of 0 without rounding."""
-        from orbandit._kernels.layouts import sort_units
-
-        offsets = np.ascontiguousarray(points[:, self._columns] - self._center)
-        sort_units(offsets.reshape(len(offsets), self._units, self._size), self._signed)
-        return offsets
+        """Return the units, sorted."""
+        return sorted_units(points[:, self._columns] - self._center, self._units, self._size, self._signed)
 
     def squared(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q at all pairs."""
@@ -135,7 +133,8 @@ class Distances(Metric):
         """Return phi with its derivatives by logarithms of scales and by units in length scales, if wanted."""
         from orbandit._kernels.waves import pair_waves
 
-        layouts, n = features.reshape(-1, self._units, self._size) / lengths[self._places], len(features)
+        n = len(features)
+        layouts = np.ascontiguousarray(features).reshape(n, self._units, self._size) / lengths[self._places]
         phi = np.empty((n, FREQUENCIES))
         places = np.empty((n if by_place else 0, self._size, FREQUENCIES))
         units = np.empty((n if by_unit else 0, FREQUENCIES, self._units, self._size))
@@ -145,6 +144,7 @@ class Distances(Metric):
 
 
 def _gaps(one: Array, two: Array) -> Array:
-    """Return the squared distances of all rows."""
-    own, others = (one**2).sum(axis=1), (two**2).sum(axis=1)
-    return np.asarray(np.maximum(own[:, None] + others - 2 * one @ two.T, 0.0))
+    """Return the squared distances of all rows; by differences, so that equal ones have 0."""
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(one, two, "sqeuclidean"))

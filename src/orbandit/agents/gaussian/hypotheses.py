@@ -143,7 +143,7 @@ class Hypotheses:
             tried = [hypothesis(self.kernel, rewards, warp, prior, [start], fresh, noise) for warp in warps]
             first = min([first, *tried], key=lambda each: each.loss)
         model, choice = first, Choice()
-        if best is not None and len(rewards.means) >= COMPARED and (self._has_second or self._distances):
+        if best is not None and len(rewards.means) >= COMPARED and (self._has_second or self._distances is not None):
             model, choice = self._compared(first, rewards, prior, best, noise)
         if not self._is_exact:
             model, choice = self._doubted(model, choice, rewards, prior, noise)

@@ -43,6 +43,15 @@ values near the best known.
 """
 
 
+def sorted_units(offsets: Array, units: int, size: int, is_signed: bool) -> Array:
+    """Return layouts (n, units * size) with sorted units: equal layouts are equal, and at a distance of 0."""
+    from orbandit._kernels.layouts import sort_units
+
+    offsets = np.ascontiguousarray(offsets)
+    sort_units(offsets.reshape(len(offsets), units, size), is_signed)
+    return offsets
+
+
 class Second(NamedTuple):
     """Second layouts: in blocks, (h, blocks, units, size, LANES), with their S(Y, Y) and its derivatives."""
 
@@ -58,7 +67,7 @@ class Layouts(CompiledMetric):
     Parameters
     ----------
     units : Multisets
-        The number of units, and whether their signs matter.
+        The number of units, and whether their signs do not matter.
     columns : (c,) array of int
         The coordinates of a point that the distance uses.
     center : (c,) array
@@ -84,12 +93,8 @@ class Layouts(CompiledMetric):
         return len(self._columns)
 
     def features(self, points: Array) -> Array:
-        """Return the units, sorted: equal layouts have equal features, and a distance of 0 without rounding."""
-        from orbandit._kernels.layouts import sort_units
-
-        offsets = np.ascontiguousarray(points[:, self._columns] - self._center)
-        sort_units(offsets.reshape(len(offsets), self._units, self._size), self._signed)
-        return offsets
+        """Return the units, sorted."""
+        return sorted_units(points[:, self._columns] - self._center, self._units, self._size, self._signed)
 
     def squared_paired(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q of the i-th with the i-th."""

@@ -162,8 +162,9 @@ def aligned_kernel(space: Space, group: Group, family: str, reference: Array) ->
 def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel | None:
     """Return the kernel by distances between exchangeable units, see `Distances`; None if there are no such units.
 
-    Parts of a product whose units are exchangeable count each by itself; others do not count. It is
-    None as well if an element of the group changes distances between units, in length scales.
+    Parts of a product whose units are exchangeable count each by itself; others do not count. Of a
+    `Joint` the first group is what exchanges units. It is None as well if an element of the group
+    changes distances between units, in length scales.
 
     Examples
     --------
@@ -182,8 +183,9 @@ def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel |
     metric = parts[0] if len(parts) == 1 else Sum(list(parts))
     kernel = radial(_widths(space, classes), metric, family_named(family))
     point, lengths = group.center + kernel.widths[classes] * generic_point(group.dim), kernel.unit / 2
-    own, images = (kernel.features(np.atleast_2d(x)) for x in (point, group.act(group.generators, point)))
-    return kernel if np.abs(kernel.cross(own, images, lengths) - 1).max(initial=0.0) <= 1e-9 else None
+    images = kernel.features(np.atleast_2d(group.act(group.generators, point)))
+    own = np.repeat(kernel.features(point[None]), len(images), axis=0)
+    return kernel if np.abs(kernel.paired(own, images, lengths) - 1).max(initial=0.0) <= 1e-6 else None
 
 
 def plain_kernel(space: Space, group: Group, family: str) -> QuotientKernel:

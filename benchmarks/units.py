@@ -54,8 +54,6 @@ from units_problems import BUILDERS, Record, Units, check, keep, records, units
 import orbandit as ob
 from groups import report
 from orbandit._checks import Array
-from orbandit.pictures.figures import new_figure
-from orbandit.pictures.palette import COLORS, GRAY, INK
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).with_name("units_results.jsonl")
@@ -527,6 +525,10 @@ def line(what: str, parts: dict[str, Ratio], aim: str) -> None:
 
 def draw(ratios: dict[str, dict[int, dict[str, float]]], path: Path) -> None:
     """Draw the ratios of each problem, a dot for each budget, and their geometric means."""
+    # 0.1.0, which workers import in its place, has no pictures
+    from orbandit.pictures.figures import new_figure
+    from orbandit.pictures.palette import COLORS, GRAY, INK
+
     figure = new_figure(width=9.6, height=5.6)
     names = list(BUILDERS)
     known = records()

@@ -112,8 +112,11 @@ class Blended(QuotientKernel):
         return list(zip(self.parts, self._own, self._scales, strict=True))
 
     def _mean(self, values: list[Array], lengths: Array) -> Array:
-        ratio = lengths[-1]
-        return np.asarray((values[0] + ratio * values[1]) / (1 + ratio))
+        ratio, (first, second) = lengths[-1], values
+        mean: Array = ratio * second
+        mean += first
+        mean /= 1 + ratio
+        return mean
 
     def _with_ratio(self, both: list[tuple[Array, Array]], lengths: Array) -> tuple[Array, Array]:
         (invariant, by_own), (remainder, by_other) = both

@@ -110,9 +110,9 @@ class Distances(Metric):
         one, _, by_unit = self._waves(points[:, self._columns] - self._center, lengths, by_unit=True)
         gaps = one[:, None] - self._memory.of(b[:, None], lengths)
         jacobians = (by_unit / lengths[self._places]).reshape(len(points), FREQUENCIES, self.width)
-        gradients = np.zeros((len(points), len(b), points.shape[1]))
-        gradients[:, :, self._columns] = 2 * gaps @ jacobians
-        return (gaps**2).sum(axis=2), gradients
+        by_column = np.zeros((len(points), FREQUENCIES, points.shape[1]))
+        by_column[:, :, self._columns] = 2 * jacobians
+        return np.einsum("ijk,ijk->ij", gaps, gaps), gaps @ by_column
 
     def _phi(self, features: Array, lengths: Array) -> Array:
         """Return phi, (n, M), in units that make q a sum of squares."""

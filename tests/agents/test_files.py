@@ -654,12 +654,34 @@ def test_spaces_and_groups_of_others_cannot_be_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("symmetry", ["exact", "approximate"])
+def test_a_file_without_the_reach_of_few_units_is_fitted_anew(symmetry):
+    """Up to 0.2.0 kernels of few units were averages, which have none."""
+    space, group = ob.spaces.Box(0.0, 1.0, dim=6), ob.groups.BlockPermutation(3, 2)
+    settings = {"horizon": 100, "goal": "best", "symmetry": symmetry, "seed": 0}
+    agent, other = (ob.agents.OrbitGP(space, group, **settings) for _ in range(2))
+    for _ in range(19):  # fewer than a second kernel is tried from
+        point = agent.ask()
+        agent.tell(point, float(np.sin(5 * point).mean() / 2 + 0.5))
+    state, arrays = agent._state()
+    short = {"lengths": arrays["lengths"][:-1], "start": arrays["start"][:-1]}
+    other._rounds = agent.rounds
+    other._restore(state, {**arrays, **short, "covariances": np.eye(19)})
+    probes = space.sample(20, 1)
+    estimates = [[each.estimate(probe) for probe in probes] for each in (agent, other)]
+    np.testing.assert_allclose(*estimates, atol=0.05)
+    assert other._model.kernel.n_scales == len(other._model.parameters.lengths)
+
+
 SAVED = Path(__file__).parent / "saved"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in SAVED.glob("*.npz")))
 def test_files_of_0_1_0_still_load(name):
-    """Saved before agents scaled coordinates; `known.json` has what version 0.1.0 knew when it saved them."""
+    """Saved before agents scaled coordinates; `known.json` has what version 0.1.0 knew when it saved them.
+
+    The kernel of two exchangeable units is another one since, fitted to the same rewards.
+    """
     agent = ob.agents.Agent.load(SAVED / f"{name}.npz")
     known = json.loads((SAVED / "known.json").read_text())[name]
     # which went no further than the points played, at 0.1.0
@@ -667,6 +689,7 @@ def test_files_of_0_1_0_still_load(name):
         assert agent.estimate(agent.recommend()) >= agent.estimate(known["recommended"]) - 1e-3
     else:
         np.testing.assert_allclose(agent.recommend(), known["recommended"], rtol=1e-6)
-    np.testing.assert_allclose([agent.estimate(point) for point in known["points"]], known["estimates"], atol=1e-6)
+    close = 0.025 if isinstance(agent, ob.agents.OrbitGP) else 1e-6
+    np.testing.assert_allclose([agent.estimate(point) for point in known["points"]], known["estimates"], atol=close)
     agent.tell(agent.ask(), 0.5)
     assert agent.rounds == 13

@@ -413,7 +413,7 @@ class OrbitGP(Agent):
 
     def _look_for_violation(self) -> None:
         """Notice, once, if points that were not asked for show that the group is wrong."""
-        if self._group is None or not self._ground.is_exact or self._group.order == 1:
+        if self._group is None or not self._ground.is_exact or self._group.order == 1 or not self._told:
             return
         points, rewards = (np.array(part) for part in zip(*self._told, strict=True))
         found = violation(points, rewards, self._group, *self._hypotheses.with_and_without())
@@ -478,8 +478,11 @@ class OrbitGP(Agent):
         self.has_warned = bool(state.get("has_warned", False))
         self._choice = self._loaded_choice(state, arrays)
         kernel = self._hypotheses.kernel_of(self._choice)
-        self._model = Model.restore(kernel, self._pool(kernel), kernel.features(arrays["points"]), arrays)
+        features = kernel.features(arrays["points"])
+        self._model, is_of_kernel = Model.restore(kernel, self._pool(kernel), features, arrays)
         self._start_at = self._loaded_start(arrays)
+        if not is_of_kernel:
+            self._fit(self._rounds)
 
     def _check_inside(self, points: Array) -> None:
         if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():
@@ -500,10 +503,15 @@ class OrbitGP(Agent):
         return choice
 
     def _loaded_start(self, arrays: Arrays) -> Parameters:
-        """Return the last parameters of the quotient's kernel; 0.1.0 had no others than its model's."""
+        """Return the last parameters of the quotient's kernel; 0.1.0 had no others than its model's.
+
+        Up to 0.2.0 few units had no reach.
+        """
         if "start" not in arrays:
             return self._model.parameters
         start = arrays["start"]
+        if start.shape == (1 + self._hypotheses.kernel.n_scales,):
+            start = np.append(start[:2], self._hypotheses.prior.lengths)
         proper = start.shape == (2 + self._hypotheses.kernel.n_scales,) and start.dtype == np.float64
         if not proper or not np.isfinite(start).all() or start[1] < 0 or not (np.delete(start, 1) > 0).all():
             raise ValueError(f"a start of shape {start.shape} and type {start.dtype}, or no positive numbers")

@@ -24,8 +24,8 @@ def made(group, dim, is_exact=True, hinted=None):
         (G.SignFlips(5).centered([0.5] * 5), 5, True, {("first", False)}),
         (NUMBERS, 6, True, {("first", False), ("second", False), ("both", False)}),
         (UNITS, 10, True, {("first", False), ("second", True), ("both", True), ("all", True)}),
-        (UNITS, 10, False, {("first", False), ("second", True), ("none", False)}),
-        (NUMBERS, 6, False, {("first", False), ("none", False)}),
+        (UNITS, 10, False, {("first", False), ("second", True), ("both", True), ("all", True), ("none", False)}),
+        (NUMBERS, 6, False, {("first", False), ("second", False), ("both", False), ("none", False)}),
     ],
 )
 def test_choices_that_the_group_cannot_make_are_refused(group, dim, is_exact, allowed):
@@ -59,6 +59,25 @@ def test_distances_are_a_part_of_sums_where_nothing_can_be_aligned():
     assert models.kernel_of(found.choice).n_scales == found.model.kernel.n_scales
     with pytest.raises(ValueError, match="kernels"):
         models.check(Choice("both"))
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+def test_sums_of_a_doubted_group_have_a_remainder(is_true):
+    """Distances between units explain nearly all; what one unit adds of its own is left to the remainder."""
+    models, rng = made(UNITS, 10, is_exact=False), np.random.default_rng(0)
+    points = rng.random((120, 10))
+    units = points.reshape(-1, 5, 2)
+    values = np.cos(9 * np.linalg.norm(units[:, :, None] - units[:, None], axis=3)).sum(axis=(1, 2)) / 20
+    values += 0.0 if is_true else 0.4 * np.sin(3 * points[:, 0])
+    rewards = Rewards(points, models.kernel.features(points), np.ones(120), values, np.zeros(120))
+    found = models.most_likely(rewards, models.prior, Parameters(0.1, models.prior.lengths, 0.1), points[0])
+    assert found.choice.used == "all"
+    models.check(found.choice)
+    kernel, lengths = found.model.kernel, found.model.parameters.lengths
+    assert models.kernel_of(found.choice).n_scales == kernel.n_scales
+    images = points[:40].reshape(-1, 5, 2)[:, ::-1].reshape(-1, 10)
+    alike = kernel.paired(kernel.features(points[:40]), kernel.features(images), lengths)
+    assert (alike.mean() > 0.999) == is_true
 
 
 def test_nothing_but_the_first_kernel_is_tried_without_a_best_point():

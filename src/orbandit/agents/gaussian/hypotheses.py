@@ -8,7 +8,7 @@
     none      no group at all, tried if the symmetry is approximate
 
 Rewards are warped if that is likelier (`warp.py`). If the symmetry is approximate, the kernels of
-the group have a remainder without it (`Blended`), and there are no sums.
+the group have a remainder without it (`Blended`); so have sums, whose first part it is added to.
 """
 
 import math
@@ -159,13 +159,13 @@ class Hypotheses:
         if self._has_second:
             second = self._second(choice.reference)
             if choice.used == "second":
-                return second
+                return self._with_remainder(second)
             kernel = Blended(kernel, second)
         return kernel if choice.used == "both" or self._distances is None else Blended(kernel, self._distances)
 
     def check(self, choice: Choice) -> None:
         """Refuse a choice of a file that this group and symmetry cannot make."""
-        can = {"first": True, "second": self._has_second, "both": self._has_second and self._is_exact}
+        can = {"first": True, "second": self._has_second, "both": self._has_second}
         can |= {"all": self._distances is not None, "none": not self._is_exact}
         is_aligned = self._can_align and choice.used in ALIGNED
         if not can.get(choice.used, False) or is_aligned != (choice.reference is not None):
@@ -188,11 +188,10 @@ class Hypotheses:
             lengths = RELATIVE_LENGTH * second.widths
             own = self._prior(_scales(second, lengths), lengths, LENGTH_DOUBT)
             start = second.unit if self._is_exact else own.lengths
-            tried["second"] = hypothesis(second, rewards, first.warp, own, [], [start], noise)
-            if self._is_exact:
-                start = tried["second"].parameters.lengths
-                total, prior = _summed(total, prior, second, start, rewards, noise)
-                tried["both"] = total
+            tried["second"] = hypothesis(self._with_remainder(second), rewards, first.warp, own, [], [start], noise)
+            start = tried["second"].parameters.lengths[: second.n_scales]
+            total, prior = _summed(total, prior, second, start, rewards, noise)
+            tried["both"] = total
         if self._distances is not None:
             tried["all"], _ = _summed(total, prior, self._distances, None, rewards, noise)
         used = min(tried, key=lambda name: tried[name].loss)
@@ -223,18 +222,18 @@ class Hypotheses:
 
     @cached_property
     def _multisets(self) -> QuotientKernel | None:
-        """The kernel by distances of multisets, where the first one is of folds and the symmetry is exact."""
-        return multiset_kernel(self._space, self._symmetry, self._family) if self._is_exact else None
+        """The kernel by distances of multisets, where the first one is of folds."""
+        return multiset_kernel(self._space, self._symmetry, self._family)
 
     @cached_property
     def _distances(self) -> QuotientKernel | None:
-        """The kernel by distances between units, if the group exchanges some and the symmetry is exact."""
-        return distance_kernel(self._space, self._symmetry, self._family) if self._is_exact else None
+        """The kernel by distances between units, if the group exchanges some."""
+        return distance_kernel(self._space, self._symmetry, self._family)
 
     def _second(self, reference: Array | None) -> QuotientKernel:
         """Return the plain kernel in coordinates aligned to a point, or that of multisets."""
         if reference is not None:
-            return self._with_remainder(aligned_kernel(self._space, self._symmetry, self._family, reference))
+            return aligned_kernel(self._space, self._symmetry, self._family, reference)
         if self._multisets is None:
             raise ValueError("a second kernel without a point to align to")
         return self._multisets

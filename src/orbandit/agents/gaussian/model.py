@@ -234,14 +234,17 @@ class Model:
         }
 
     @classmethod
-    def restore(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> "Model":
-        """Return the model with these `arrays`, checked.
+    def restore(
+        cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays
+    ) -> tuple["Model", bool]:
+        """Return the model with these `arrays`, checked, and whether this kernel made them.
 
-        Computed anew if another version's kernel made them.
+        If it did not, those of another version, the model is computed anew, and is to be fitted.
         """
-        # 0.1.0 tied the reach to the lengths
-        if kernel.has_reach and len(arrays["lengths"]) == kernel.n_scales - 1:
-            arrays = {**arrays, "lengths": np.append(arrays["lengths"], 1.0)}
+        # 0.1.0 tied the reach to the lengths, and up to 0.2.0 few units had none
+        if len(arrays["lengths"]) == kernel.n_scales - 1:
+            lengths = np.append(arrays["lengths"], 1.0) if kernel.has_reach else kernel.unit
+            arrays = {**arrays, "lengths": lengths}
         arrays = {"warp": np.array(NO_WARP), **arrays}  # 0.1.0 had none
         check_arrays(arrays, kernel.n_scales, len(pool.points))
         signal, noise, center, jitter = arrays["scalars"].tolist()
@@ -252,14 +255,14 @@ class Model:
         small = 1e-6 * signal
         same = np.allclose(arrays["covariances"], model.posterior.covariances, rtol=0, atol=small)
         if not same or not np.allclose(arrays["cross"], model._cross, rtol=0, atol=small):
-            return model
+            return model, False
         if model.size:
             model.posterior.rebuild(arrays["covariances"], counts, warp.of(means), arrays["noise"])
             model.posterior.restore(arrays["factor"], jitter)
         model._cross[:] = arrays["cross"]
         model.pool_means, model.pool_variances = arrays["pool_stats"].copy()
         model.means, model.variances = arrays["row_stats"].copy()
-        return model
+        return model, True
 
     def _covariances(self, a: Array, b: Array) -> Array:
         return np.asarray(self.parameters.signal * self.kernel.cross(a, b, self.parameters.lengths))

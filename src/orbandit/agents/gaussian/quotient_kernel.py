@@ -5,14 +5,12 @@
 ========================  ==========================================================================================
 none is asked for         no group, and reflection groups: k of the distance of folds, which is the orbit distance:
                           the max kernel, at the cost of one fold per point; if the mean is taken to
-                          be smooth, k averaged over up to MAX_AVERAGED_EXCHANGES elements
-`Multisets`               exchanges of blocks: k averaged over up to MAX_AVERAGED_EXCHANGES elements, beyond them k of
-                          a distance of multisets, see `Layouts`
+                          be smooth, k averaged over up to MAX_AVERAGED_REFLECTIONS elements
+`Multisets`               exchanges of blocks: k of a distance of multisets, see `Layouts`
 `GramMatrices`            Orthogonal: k of the distance of invariants, see `Gram`
 `Rearranged`              Diagonal: that of the group which moves all copies together
 `SideBySide`              Product: k of the sum of the parts' squared distances, times the kernels of listed parts
-`Extension`               Joint: that of the normal subgroup, averaged over cosets; if it exchanges blocks, and the
-                          whole has at most MAX_AVERAGED elements, k averaged over the group
+`Extension`               Joint: that of the normal subgroup, averaged over cosets
 `Listed`                  all others, with at most MAX_AVERAGED elements: k averaged over the group
 ========================  ==========================================================================================
 
@@ -58,9 +56,8 @@ __all__ = [
 MAX_AVERAGED = 128
 """Most elements that a kernel is averaged over: the cost is proportional to their number."""
 
-MAX_AVERAGED_EXCHANGES = 24
-"""Exchanges of blocks up to this order are averaged over: for few turbines that finds better
-layouts than `Layouts`. So are reflection groups of a smooth mean."""
+MAX_AVERAGED_REFLECTIONS = 24
+"""Reflection groups up to this order are averaged over if the mean is smooth."""
 
 
 class _Setting(NamedTuple):
@@ -212,7 +209,7 @@ def is_of_folds(group: Group, is_smooth: bool) -> bool:
     >>> is_of_folds(ob.groups.Symmetric(3), is_smooth=False), is_of_folds(ob.groups.Symmetric(3), is_smooth=True)
     (True, False)
     """
-    return group.is_reflection and not (is_smooth and 1 < group.order <= MAX_AVERAGED_EXCHANGES)
+    return group.is_reflection and not (is_smooth and 1 < group.order <= MAX_AVERAGED_REFLECTIONS)
 
 
 def _exchanged(group: Group, columns: Index) -> list[tuple[Multisets, Index]]:
@@ -234,7 +231,7 @@ def _has_multisets(group: Group) -> bool:
     """Whether a group of reflections permutes many coordinates, or a part of it does."""
     match group.structure:
         case Multisets():
-            return group.is_reflection and group.order > MAX_AVERAGED_EXCHANGES
+            return group.is_reflection and group.order > MAX_AVERAGED_REFLECTIONS
         case SideBySide(parts):
             return group.is_reflection and any(_has_multisets(part) for part, _ in parts)
         case _:
@@ -255,7 +252,7 @@ def _part(group: Group, columns: Index, setting: _Setting) -> Metric | QuotientK
     if group.is_reflection and not setting.by_multisets:
         return _listed(group, columns, setting)
     match group.structure:
-        case Multisets() as units if group.order > MAX_AVERAGED_EXCHANGES:
+        case Multisets() as units if units.blocks > 1:
             return Layouts(units, columns, center, classes)
         case GramMatrices() as matrices:
             return Gram(matrices, columns, center, classes, setting.widths)
@@ -284,7 +281,7 @@ def _extension(group: Group, extension: Extension, columns: Index, setting: _Set
     normal, cosets, generators = extension
     center, units = setting.whole.center[columns], normal.structure
     if isinstance(units, Multisets) and units.blocks > 1 and not is_of_folds(normal, setting.is_smooth):
-        if group.order <= MAX_AVERAGED:
+        if normal.is_reflection and group.order <= MAX_AVERAGED:
             return _listed(group, columns, setting)
         inner: Metric | QuotientKernel = Layouts(units, columns, center, setting.classes[columns])
     else:

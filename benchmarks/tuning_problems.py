@@ -1,6 +1,6 @@
 """Problems to tune OrbitGP on: of the kinds that users have, and none of those that it is judged by.
 
-36 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
+38 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
 formulas, sizes, targets and noise than units_problems.py. `benchmarks/tuning.py` plays them.
 """
 
@@ -166,6 +166,21 @@ def _anchors(a: int, b: int, noise: float) -> Units:
     return _units(f"anchors{a}+{b}", a + b, mean, noise, group=group)
 
 
+def _orbits(a: int, b: int, noise: float) -> Units:
+    """Planets that keep a certain distance of the nearest star, and of each other."""
+    tilt = np.array([0.4, -0.25])
+
+    def mean(layouts: Array) -> Array:
+        stars, planets = layouts[:, :a], layouts[:, a:]
+        gaps = np.linalg.norm(stars[:, :, None] - planets[:, None], axis=3)
+        kept = np.exp(-(((gaps - 0.25) / 0.08) ** 2)).max(1).mean(1)
+        crowd = np.exp(-((_pairs(planets) / 0.2) ** 2)).sum(1) / b + np.exp(-((_pairs(stars) / 0.4) ** 2)).sum(1) / a
+        return np.asarray(kept - 0.5 * crowd + 0.2 * (layouts @ tilt).mean(1))
+
+    group = G.Product(G.BlockPermutation(a, 2) if a > 1 else G.Trivial(2), G.BlockPermutation(b, 2))
+    return _units(f"orbits{a}+{b}", a + b, mean, noise, group=group)
+
+
 def _discs(n: int, noise: float) -> Units:
     """Discs that cover a square, with a price for overlap: kinks and a long tail."""
     places = np.random.default_rng(60).random((700, 2))
@@ -260,6 +275,8 @@ BUILDERS: dict[str, Callable[[], Units]] = {
     "morse4": lambda: _morse(4, 0.1),
     "medoids4": lambda: _medoids(4, 0.003),
     "anchors2+3": lambda: _anchors(2, 3, 0.01),
+    "orbits2+4": lambda: _orbits(2, 4, 0.02),
+    "orbits1+5": lambda: _orbits(1, 5, 0.02),
     "far3": lambda: _far(3, 0.002),
     "rings3": lambda: _rings(3, 0.02),
     "levels3": lambda: _levels(3, 0.003),

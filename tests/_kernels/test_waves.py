@@ -32,41 +32,43 @@ def test_a_wave_is_the_cosine_and_the_sine(compiled, monkeypatch):
     np.testing.assert_allclose(function(4.0 * 2**40 + 0.25), function(0.25), rtol=0, atol=0)
 
 
-def sums(layouts, signed, compiled=True, by_place=False, by_unit=False):
+def sums(layouts, pairs, signed, compiled=True, by_place=False, by_unit=False):
     n, units, size = layouts.shape
     count = len(FREQUENCIES)
     out, places = np.full((n, count), 7.0), np.full((n if by_place else 0, size, count), 7.0)
     by_units = np.full((n if by_unit else 0, count, units, size), 7.0)
-    (pair_waves if compiled else pair_waves.py_func)(layouts, FREQUENCIES, signed, out, places, by_units)
+    (pair_waves if compiled else pair_waves.py_func)(layouts, pairs, FREQUENCIES, signed, out, places, by_units)
     return out, places, by_units
 
 
-def slow(layout, signed):
+def slow(layout, pairs, signed):
     """Return the sums of one layout by loops."""
     total = np.zeros(len(FREQUENCIES))
-    for i in range(len(layout)):
-        for j in range(i):
-            for sign in (1, -1)[: 1 + signed]:
-                total += np.cos(np.pi / 2 * FREQUENCIES * math.dist(layout[i], sign * layout[j]))
+    for i, j in pairs:
+        for sign in (1, -1)[: 1 + signed]:
+            total += np.cos(np.pi / 2 * FREQUENCIES * math.dist(layout[i], sign * layout[j]))
     return total
 
 
 @both
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize(("units", "size"), [(2, 1), (3, 2), (5, 3)])
-def test_sums_over_pairs_and_their_derivatives(units, size, signed, compiled, monkeypatch):
+@pytest.mark.parametrize("first", [0, 1])
+def test_sums_over_pairs_and_their_derivatives(units, size, signed, first, compiled, monkeypatch):
+    """All pairs, or those of the first unit with others."""
     pick(pair_waves, compiled, monkeypatch)
+    pairs = np.array([(i, j) for i in range(units) for j in range(i) if not first or j == 0])
     layouts = np.random.default_rng(units).standard_normal((4, units, size))
     layouts[0, 1] = layouts[0, 0]  # units that meet
-    found, by_place, by_unit = sums(layouts, signed, compiled, by_place=True, by_unit=True)
-    np.testing.assert_allclose(found, [slow(each, signed) for each in layouts], atol=1e-12)
-    np.testing.assert_array_equal(sums(layouts, signed, compiled)[0], found)
+    found, by_place, by_unit = sums(layouts, pairs, signed, compiled, by_place=True, by_unit=True)
+    np.testing.assert_allclose(found, [slow(each, pairs, signed) for each in layouts], atol=1e-12)
+    np.testing.assert_array_equal(sums(layouts, pairs, signed, compiled)[0], found)
     for place in range(size):
         step = np.exp(1e-5 * np.eye(size)[place])
-        gap = np.array([slow(each / step, signed) - slow(each * step, signed) for each in layouts])
+        gap = np.array([slow(each / step, pairs, signed) - slow(each * step, pairs, signed) for each in layouts])
         np.testing.assert_allclose(by_place[:, place], gap / 2e-5, atol=1e-6)
     for unit, place in np.ndindex(units, size):
         step = np.zeros((units, size))
         step[unit, place] = 1e-5
-        gap = np.array([slow(each + step, signed) - slow(each - step, signed) for each in layouts])
+        gap = np.array([slow(each + step, pairs, signed) - slow(each - step, pairs, signed) for each in layouts])
         np.testing.assert_allclose(by_unit[:, :, unit, place], gap / 2e-5, atol=1e-6)

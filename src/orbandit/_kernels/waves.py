@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from orbandit._kernels.compiled import FloatArray, compiled
+from orbandit._kernels.compiled import FloatArray, IndexArray, compiled
 
 SINES = tuple((-1) ** k * (math.pi / 2) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(8))
 COSINES = tuple((-1) ** k * (math.pi / 2) ** (2 * k) / math.factorial(2 * k) for k in range(9))
@@ -41,6 +41,7 @@ def wave(phase: float) -> tuple[float, float]:
 @compiled
 def pair_waves(
     layouts: FloatArray,
+    pairs: IndexArray,
     frequencies: FloatArray,
     is_signed: bool,
     sums: FloatArray,
@@ -55,6 +56,8 @@ def pair_waves(
     ----------
     layouts : (n, units, size) array
         The units x_i.
+    pairs : (P, 2) array of int
+        Which pairs i, j.
     frequencies : (M,) array
         The w, in quarter turns.
     is_signed : bool
@@ -66,38 +69,38 @@ def pair_waves(
     by_unit : (n, M, units, size) array, or empty
         Their derivatives by the units.
     """
-    n, units, size = layouts.shape
+    n, _, size = layouts.shape
     count = len(frequencies)
     cosines, slopes, gaps = np.empty(count), np.empty(count), np.empty(size)
     sums[:], by_place[:], by_unit[:] = 0.0, 0.0, 0.0
     for a in range(n):
-        for i in range(units):
-            for j in range(i):
-                for sign in range(2 if is_signed else 1):
-                    turn, square = 1.0 - 2.0 * sign, 0.0
+        for pair in range(len(pairs)):
+            i, j = pairs[pair, 0], pairs[pair, 1]
+            for sign in range(2 if is_signed else 1):
+                turn, square = 1.0 - 2.0 * sign, 0.0
+                for place in range(size):
+                    gaps[place] = layouts[a, i, place] - turn * layouts[a, j, place]
+                    square += gaps[place] * gaps[place]
+                distance = math.sqrt(square)
+                for k in range(count):
+                    cosines[k], slopes[k] = wave(frequencies[k] * distance)
+                for k in range(count):
+                    sums[a, k] += cosines[k]
+                # minus the derivative by half the squared distance; its limit where units meet
+                if distance > 1e-9:
+                    for k in range(count):
+                        slopes[k] *= math.pi / 2 * frequencies[k] / distance
+                else:
+                    for k in range(count):
+                        slopes[k] = (math.pi / 2 * frequencies[k]) ** 2
+                if len(by_place):
                     for place in range(size):
-                        gaps[place] = layouts[a, i, place] - turn * layouts[a, j, place]
-                        square += gaps[place] * gaps[place]
-                    distance = math.sqrt(square)
-                    for k in range(count):
-                        cosines[k], slopes[k] = wave(frequencies[k] * distance)
-                    for k in range(count):
-                        sums[a, k] += cosines[k]
-                    # minus the derivative by half the squared distance; its limit where units meet
-                    if distance > 1e-9:
+                        part = gaps[place] * gaps[place]
                         for k in range(count):
-                            slopes[k] *= math.pi / 2 * frequencies[k] / distance
-                    else:
-                        for k in range(count):
-                            slopes[k] = (math.pi / 2 * frequencies[k]) ** 2
-                    if len(by_place):
+                            by_place[a, place, k] += part * slopes[k]
+                if len(by_unit):
+                    for k in range(count):
                         for place in range(size):
-                            part = gaps[place] * gaps[place]
-                            for k in range(count):
-                                by_place[a, place, k] += part * slopes[k]
-                    if len(by_unit):
-                        for k in range(count):
-                            for place in range(size):
-                                part = slopes[k] * gaps[place]
-                                by_unit[a, k, i, place] -= part
-                                by_unit[a, k, j, place] += turn * part
+                            part = slopes[k] * gaps[place]
+                            by_unit[a, k, i, place] -= part
+                            by_unit[a, k, j, place] += turn * part

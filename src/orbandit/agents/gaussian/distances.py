@@ -11,7 +11,8 @@ The frequencies are quantiles of the absolute value of a normal variable with th
 1 / BUMP_WIDTH, so that q is proportional to the squared maximum mean discrepancy of Gaussian bumps
 at the distances and at their negatives, up to about 20 length scales. It is an exact squared
 distance of the phi, whatever M. If signs of units do not matter, pairs x_i, -x_j count as well, and
-P is twice as large.
+P is twice as large. Pairs are those of units of one kind, or of a unit of one kind and one of
+another: depots and shops, turbines and a substation.
 
 No permutation changes q, nor does, in length scales, an isometry of all units (about the centre, if
 signs do not matter). So layouts are not told apart where only their place or orientation differs,
@@ -43,28 +44,32 @@ class Distances(Metric):
 
     Parameters
     ----------
-    units : Multisets
-        The number of units, at least 2, and whether their signs do not matter.
+    *kinds : Multisets
+        One kind, of at least 2 units: pairs are within it. Or two kinds, whose units have the same
+        number of coordinates, and signs that matter for both or for none: pairs are between them.
     columns : (c,) array of int
-        The coordinates of a point that the distance uses.
+        The coordinates of a point that the distance uses, kind by kind.
     center : (c,) array
         The point subtracted from them.
     classes : (c,) array of int
-        The length scale of each coordinate; equal for equal places of all blocks.
+        The length scale of each coordinate; equal for equal places of all units of a kind. Distances
+        between kinds are in length scales of the first.
     """
 
     has_reach = True
 
-    def __init__(self, units: Multisets, columns: Index, center: Array, classes: Index) -> None:
+    def __init__(self, *kinds: Multisets, columns: Index, center: Array, classes: Index) -> None:
         from scipy.special import ndtri
 
         self._columns, self._center = columns, center
-        self._units, self._size, self._signed = units
-        self._places = classes[: self._size]
+        self._counts, (_, self._size, self._signed) = [kind.blocks for kind in kinds], kinds[0]
+        self._units, self._places = sum(self._counts), classes[: self._size]
+        first, *others = self._counts
+        among = np.arange(first, self._units) if others else np.arange(first)
+        self._pairs = np.array([(i, j) for i in range(first) for j in among if others or j < i])
         frequencies = ndtri(0.5 + (np.arange(FREQUENCIES) + 0.5) / (2 * FREQUENCIES)) / BUMP_WIDTH
         self._quarters = np.asarray(frequencies / (math.pi / 2))
-        pairs = self._units * (self._units - 1) / 2 * (2 if self._signed else 1)
-        self._scale = 1 / math.sqrt(pairs * FREQUENCIES)
+        self._scale = 1 / math.sqrt(len(self._pairs) * (2 if self._signed else 1) * FREQUENCIES)
         self._memory = Memory(lambda images, lengths: self._phi(images[:, 0], lengths))
 
     @property
@@ -73,8 +78,10 @@ class Distances(Metric):
         return len(self._columns)
 
     def features(self, points: Array) -> Array:
-        """Return the units, sorted."""
-        return sorted_units(points[:, self._columns] - self._center, self._units, self._size, self._signed)
+        """Return the units, those of each kind sorted."""
+        kinds = np.split(points[:, self._columns] - self._center, self._size * np.cumsum(self._counts)[:-1], axis=1)
+        both = zip(kinds, self._counts, strict=True)
+        return np.hstack([sorted_units(kind, units, self._size, self._signed) for kind, units in both])
 
     def squared(self, a: Array, b: Array, lengths: Array) -> Array:
         """Return q at all pairs."""
@@ -138,7 +145,7 @@ class Distances(Metric):
         phi = np.empty((n, FREQUENCIES))
         places = np.empty((n if by_place else 0, self._size, FREQUENCIES))
         units = np.empty((n if by_unit else 0, FREQUENCIES, self._units, self._size))
-        pair_waves(layouts, self._quarters, self._signed, phi, places, units)
+        pair_waves(layouts, self._pairs, self._quarters, self._signed, phi, places, units)
         scale = self._scale / lengths[-1]
         return scale * phi, scale * places, scale * units
 

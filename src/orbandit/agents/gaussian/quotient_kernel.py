@@ -21,6 +21,7 @@ Averages are scaled to prior variances of 1, see `Level`. All kernels are positi
 invariant, whatever the positive length scales; other groups are refused.
 """
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -159,9 +160,10 @@ def aligned_kernel(space: Space, group: Group, family: str, reference: Array) ->
 def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel | None:
     """Return the kernel by distances between exchangeable units, see `Distances`; None if there are no such units.
 
-    Parts of a product whose units are exchangeable count each by itself; others do not count. Of a
-    `Joint` the first group is what exchanges units. It is None as well if an element of the group
-    changes distances between units, in length scales.
+    Of a product with several kinds of units there are distances within each kind, and between kinds
+    whose units move in the same region, a single unit among them. Of a `Joint` the first group is
+    what exchanges units. It is None as well if an element of the group changes distances between
+    units, in length scales.
 
     Examples
     --------
@@ -174,9 +176,15 @@ def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel |
     """
     classes = scale_classes(group.generators)
     found = _exchanged(group, np.arange(group.dim))
-    if not found:
+    within = [(each,) for each in found if each[0].blocks > 1]
+    if not within:
         return None
-    parts = [Distances(units, columns, group.center[columns], classes[columns]) for units, columns in found]
+    between = [pair for pair in combinations(found, 2) if _meet(*pair, space, group.center)]
+    parts = []
+    for kinds in [*within, *between]:
+        columns = np.concatenate([own for _, own in kinds])
+        units = [kind for kind, _ in kinds]
+        parts.append(Distances(*units, columns=columns, center=group.center[columns], classes=classes[columns]))
     metric = parts[0] if len(parts) == 1 else Sum(list(parts))
     kernel = radial(_widths(space, classes), metric, family_named(family))
     point, lengths = group.center + kernel.widths[classes] * generic_point(group.dim), kernel.unit / 2
@@ -213,7 +221,12 @@ def is_of_folds(group: Group, is_smooth: bool) -> bool:
 
 
 def _exchanged(group: Group, columns: Index) -> list[tuple[Multisets, Index]]:
-    """Return the exchangeable units of several coordinates that a group has, with their columns."""
+    """Return the kinds of units of several coordinates that a group has, with their columns.
+
+    What it moves not at all is one unit.
+    """
+    if group.order == 1 and group.dim > 1:
+        return [(Multisets(1, group.dim, is_signed=False), columns)]
     match group.structure:
         case Multisets() as units if units.blocks > 1 and units.size > 1:
             return [(units, columns)]
@@ -225,6 +238,13 @@ def _exchanged(group: Group, columns: Index) -> list[tuple[Multisets, Index]]:
             return _exchanged(normal, columns)
         case _:
             return []
+
+
+def _meet(one: tuple[Multisets, Index], other: tuple[Multisets, Index], space: Space, center: Array) -> bool:
+    """Whether units of two kinds move in the same region, so that they may be at a distance."""
+    ends = [np.concatenate([*(each[own[: kind.size]] for each in (*space.bounds, center))]) for kind, own in (one, other)]
+    are_alike = one[0].is_signed == other[0].is_signed and len(ends[0]) == len(ends[1])
+    return are_alike and bool(np.allclose(*ends, rtol=0.0, atol=1e-9))
 
 
 def _has_multisets(group: Group) -> bool:

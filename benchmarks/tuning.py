@@ -178,7 +178,12 @@ def compare(new: list[Row], old: list[Row], budgets: Sequence[int]) -> None:
             cells = [f"{value:9.4f}" for value in (*means[0], ratios[0], *means[1], ratios[1])]
             print(f"{problem:12}", *cells, len(seeds), *(f"{value:.1f}" for value in spent))
         if logs:
-            print("geometric means", np.exp(np.log(logs).mean(axis=0)).round(3), "median", np.median(logs, axis=0).round(3))
+            print(
+                "geometric means",
+                np.exp(np.log(logs).mean(axis=0)).round(3),
+                "median",
+                np.median(logs, axis=0).round(3),
+            )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Problems to tune OrbitGP on: of the kinds that users have, and none of those that it is judged by.
 
-38 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
+40 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
 formulas, sizes, targets and noise than units_problems.py. `benchmarks/tuning.py` plays them.
 """
 
@@ -34,9 +34,7 @@ def _pairs(layouts: Array) -> Array:
 def _units(name: str, n: int, mean: Mean, noise: float, **more: object) -> Units:
     """Return a problem of n exchangeable points of the unit square; its mean takes layouts (m, n, 2)."""
     group = more.pop("group", G.BlockPermutation(n, 2))
-    return Units(
-        name, S.Box(0.0, 1.0, dim=2 * n), group, lambda x: mean(x.reshape(-1, n, 2)), deviation=noise, **more
-    )
+    return Units(name, S.Box(0.0, 1.0, dim=2 * n), group, lambda x: mean(x.reshape(-1, n, 2)), deviation=noise, **more)
 
 
 def _numbers(name: str, n: int, mean: Mean, noise: float, **more: object) -> Units:
@@ -244,7 +242,9 @@ def _process(name: str, group: ob.groups.Group, size: int, noise: float) -> Unit
 def _rastrigin(dim: int) -> Units:
     """Rastrigin under sign flips and permutations, shifted."""
     problem = P.Rastrigin(S.Box(-1.0, 1.0, dim=dim), G.SignedPermutation(dim), seed=5)
-    return Units(f"rastrigin{dim}", problem.space, problem.group, problem._mean, 1, 0.03, starts=problem.optimizer[None])
+    return Units(
+        f"rastrigin{dim}", problem.space, problem.group, problem._mean, 1, 0.03, starts=problem.optimizer[None]
+    )
 
 
 BUILDERS: dict[str, Callable[[], Units]] = {
@@ -277,6 +277,8 @@ BUILDERS: dict[str, Callable[[], Units]] = {
     "anchors2+3": lambda: _anchors(2, 3, 0.01),
     "orbits2+4": lambda: _orbits(2, 4, 0.02),
     "orbits1+5": lambda: _orbits(1, 5, 0.02),
+    "rings6": lambda: _rings(6, 0.03),
+    "farm6": lambda: _farm(6, 8),
     "far3": lambda: _far(3, 0.002),
     "rings3": lambda: _rings(3, 0.02),
     "levels3": lambda: _levels(3, 0.003),

@@ -12,7 +12,7 @@ The frequencies are quantiles of the absolute value of a normal variable with th
 at the distances and at their negatives, up to about 20 length scales. It is an exact squared
 distance of the phi, whatever M. If signs of units do not matter, pairs x_i, -x_j count as well, and
 P is twice as large. Pairs are those of units of one kind, or of a unit of one kind and one of
-another: depots and shops, turbines and a substation.
+another (depots and shops, turbines and a substation), or of a unit and the centre.
 
 No permutation changes q, nor does, in length scales, an isometry of all units (about the centre, if
 signs do not matter). So layouts are not told apart where only their place or orientation differs,
@@ -47,6 +47,8 @@ class Distances(Metric):
     *kinds : Multisets
         One kind, of at least 2 units: pairs are within it. Or two kinds, whose units have the same
         number of coordinates, and signs that matter for both or for none: pairs are between them.
+    is_central : bool
+        Whether pairs are those of the units of the one kind with the centre.
     columns : (c,) array of int
         The coordinates of a point that the distance uses, kind by kind.
     center : (c,) array
@@ -58,14 +60,17 @@ class Distances(Metric):
 
     has_reach = True
 
-    def __init__(self, *kinds: Multisets, columns: Index, center: Array, classes: Index) -> None:
+    def __init__(
+        self, *kinds: Multisets, columns: Index, center: Array, classes: Index, is_central: bool = False
+    ) -> None:
         from scipy.special import ndtri
 
         self._columns, self._center = columns, center
         self._counts, (_, self._size, self._signed) = [kind.blocks for kind in kinds], kinds[0]
         self._units, self._places = sum(self._counts), classes[: self._size]
-        first, *others = self._counts
-        among = np.arange(first, self._units) if others else np.arange(first)
+        self._is_central = is_central
+        first, *others = [*self._counts, 1] if is_central else self._counts
+        among = np.arange(first, first + sum(others)) if others else np.arange(first)
         self._pairs = np.array([(i, j) for i in range(first) for j in among if others or j < i])
         frequencies = ndtri(0.5 + (np.arange(FREQUENCIES) + 0.5) / (2 * FREQUENCIES)) / BUMP_WIDTH
         self._quarters = np.asarray(frequencies / (math.pi / 2))
@@ -142,12 +147,14 @@ class Distances(Metric):
 
         n = len(features)
         layouts = np.ascontiguousarray(features).reshape(n, self._units, self._size) / lengths[self._places]
+        if self._is_central:
+            layouts = np.concatenate([layouts, np.zeros((n, 1, self._size))], axis=1)
         phi = np.empty((n, FREQUENCIES))
         places = np.empty((n if by_place else 0, self._size, FREQUENCIES))
-        units = np.empty((n if by_unit else 0, FREQUENCIES, self._units, self._size))
+        units = np.empty((n if by_unit else 0, FREQUENCIES, layouts.shape[1], self._size))
         pair_waves(layouts, self._pairs, self._quarters, self._signed, phi, places, units)
         scale = self._scale / lengths[-1]
-        return scale * phi, scale * places, scale * units
+        return scale * phi, scale * places, scale * units[:, :, : self._units]
 
 
 def _gaps(one: Array, two: Array) -> Array:

@@ -234,9 +234,7 @@ class Model:
         }
 
     @classmethod
-    def restore(
-        cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays
-    ) -> tuple["Model", bool]:
+    def restore(cls, kernel: QuotientKernel, pool: Candidates, features: Array, arrays: Arrays) -> tuple["Model", bool]:
         """Return the model with these `arrays`, checked, and whether this kernel made them.
 
         If it did not, those of another version, the model is computed anew, and is to be fitted.

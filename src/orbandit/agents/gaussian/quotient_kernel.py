@@ -162,8 +162,8 @@ def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel |
 
     Of a product with several kinds of units there are distances within each kind, and between kinds
     whose units move in the same region, a single unit among them. Of a `Joint` the first group is
-    what exchanges units. It is None as well if an element of the group changes distances between
-    units, in length scales.
+    what exchanges units, and distances from the centre count as well. It is None as well if an
+    element of the group changes distances between units, in length scales.
 
     Examples
     --------
@@ -180,11 +180,21 @@ def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel |
     if not within:
         return None
     between = [pair for pair in combinations(found, 2) if _meet(*pair, space, group.center)]
-    parts = []
-    for kinds in [*within, *between]:
+    # isometries of all units about the centre keep distances from it, too
+    central = [(each,) for each in found] if isinstance(group.structure, Extension) else []
+
+    def distances(*kinds: tuple[Multisets, Index], is_central: bool = False) -> Distances:
         columns = np.concatenate([own for _, own in kinds])
-        units = [kind for kind, _ in kinds]
-        parts.append(Distances(*units, columns=columns, center=group.center[columns], classes=classes[columns]))
+        return Distances(
+            *(kind for kind, _ in kinds),
+            columns=columns,
+            center=group.center[columns],
+            classes=classes[columns],
+            is_central=is_central,
+        )
+
+    parts = [distances(*kinds) for kinds in [*within, *between]]
+    parts += [distances(*kinds, is_central=True) for kinds in central]
     metric = parts[0] if len(parts) == 1 else Sum(list(parts))
     kernel = radial(_widths(space, classes), metric, family_named(family))
     point, lengths = group.center + kernel.widths[classes] * generic_point(group.dim), kernel.unit / 2
@@ -242,9 +252,9 @@ def _exchanged(group: Group, columns: Index) -> list[tuple[Multisets, Index]]:
 
 def _meet(one: tuple[Multisets, Index], other: tuple[Multisets, Index], space: Space, center: Array) -> bool:
     """Whether units of two kinds move in the same region, so that they may be at a distance."""
-    ends = [np.concatenate([*(each[own[: kind.size]] for each in (*space.bounds, center))]) for kind, own in (one, other)]
-    are_alike = one[0].is_signed == other[0].is_signed and len(ends[0]) == len(ends[1])
-    return are_alike and bool(np.allclose(*ends, rtol=0.0, atol=1e-9))
+    first, second = (np.array([*space.bounds, center])[:, own[: kind.size]] for kind, own in (one, other))
+    are_alike = one[0].is_signed == other[0].is_signed and first.shape == second.shape
+    return are_alike and bool(np.abs(first - second).max() <= space.tolerance)
 
 
 def _has_multisets(group: Group) -> bool:

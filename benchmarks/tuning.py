@@ -48,7 +48,8 @@ def main() -> None:
     if chosen.what == "worker":
         work()
     elif chosen.what == "compare":
-        compare(*(rows_of(name) for name in chosen.name), chosen.budgets)
+        new, old = (rows_of(name) for name in chosen.name)
+        compare(new, old, chosen.budgets)
     else:
         run(chosen)
 
@@ -97,8 +98,9 @@ def run(chosen: argparse.Namespace) -> None:
 
 def work() -> None:
     """Make the runs that lines of the input ask for."""
-    import orbandit as ob
     from tuning_problems import problem_of
+
+    import orbandit as ob
 
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
@@ -150,7 +152,8 @@ class Measure:
 
 def compare(new: list[Row], old: list[Row], budgets: Sequence[int]) -> None:
     """Print ratios of mean regrets."""
-    from tuning_problems import BUILDERS, Record, records
+    from tuning_problems import BUILDERS, records
+    from units_problems import Record
 
     known = records()
     for row in [*new, *old]:
@@ -173,7 +176,7 @@ def compare(new: list[Row], old: list[Row], budgets: Sequence[int]) -> None:
                 for what in ("recommended", "played")
             ]
             spent = [np.mean([each[seed]["seconds"] for seed in seeds]) for each in both]
-            ratios = means[0][0] / means[0][1], means[1][0] / means[1][1]
+            ratios = float(means[0][0] / means[0][1]), float(means[1][0] / means[1][1])
             logs.append(ratios)
             cells = [f"{value:9.4f}" for value in (*means[0], ratios[0], *means[1], ratios[1])]
             print(f"{problem:12}", *cells, len(seeds), *(f"{value:.1f}" for value in spent))

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from units_problems import Record, Units
@@ -28,16 +29,16 @@ Mean = Callable[[Array], Array]
 def _pairs(layouts: Array) -> Array:
     """Return the distances of all pairs of units, (m, pairs)."""
     first, second = np.triu_indices(layouts.shape[1], 1)
-    return np.linalg.norm(layouts[:, first] - layouts[:, second], axis=2)
+    return np.asarray(np.linalg.norm(layouts[:, first] - layouts[:, second], axis=2))
 
 
-def _units(name: str, n: int, mean: Mean, noise: float, **more: object) -> Units:
+def _units(name: str, n: int, mean: Mean, noise: float, **more: Any) -> Units:
     """Return a problem of n exchangeable points of the unit square; its mean takes layouts (m, n, 2)."""
     group = more.pop("group", G.BlockPermutation(n, 2))
     return Units(name, S.Box(0.0, 1.0, dim=2 * n), group, lambda x: mean(x.reshape(-1, n, 2)), deviation=noise, **more)
 
 
-def _numbers(name: str, n: int, mean: Mean, noise: float, **more: object) -> Units:
+def _numbers(name: str, n: int, mean: Mean, noise: float, **more: Any) -> Units:
     """Return a problem of n exchangeable numbers in [0, 1]."""
     return Units(name, S.Box(0.0, 1.0, dim=n), G.Symmetric(n), mean, size=1, deviation=noise, **more)
 
@@ -59,7 +60,7 @@ def _cuts(n: int, noise: float) -> Units:
         ends = np.concatenate([np.ones((len(x), 1, 160)), soft, np.zeros((len(x), 1, 160))], axis=1)
         weights = ends[:, :-1] * (1 - ends[:, 1:])
         means = (weights * signal).sum(2) / np.maximum(weights.sum(2), 1e-9)
-        return -((weights * (signal - means[:, :, None]) ** 2).sum((1, 2)) / 160)
+        return np.asarray(-((weights * (signal - means[:, :, None]) ** 2).sum((1, 2)) / 160))
 
     return _numbers(f"cuts{n}", n, mean, noise)
 
@@ -84,7 +85,7 @@ def _sensors(n: int, noise: float) -> Units:
 
     def mean(layouts: Array) -> Array:
         seen = 1 / (1 + np.exp((np.linalg.norm(layouts[:, :, None] - crowd, axis=3) - 0.17) / 0.03))
-        return 1 - np.prod(1 - seen, axis=1).mean(1)
+        return np.asarray(1 - np.prod(1 - seen, axis=1).mean(1))
 
     return _units(f"sensors{n}", n, mean, noise)
 
@@ -98,13 +99,15 @@ def _signed(noise: float) -> Units:
     def mean(x: Array) -> Array:
         factors = x.reshape(-1, 3, 3)
         left = np.einsum("mki,mkj->mij", factors, factors) - gram
-        return -np.log1p((left**2).sum((1, 2))) - 0.3 * ((factors @ factors.swapaxes(1, 2)) ** 2).sum((1, 2)) ** 0.5
+        return np.asarray(
+            -np.log1p((left**2).sum((1, 2))) - 0.3 * ((factors @ factors.swapaxes(1, 2)) ** 2).sum((1, 2)) ** 0.5
+        )
 
     return Units("signed3", S.Box(-2.0, 2.0, dim=9), G.SignedBlockPermutation(3, 3), mean, 3, noise)
 
 
 def _morse(n: int, noise: float) -> Units:
-    """A cluster of particles with Morse potentials in a tilted bowl."""
+    """Particles with Morse potentials in a tilted bowl."""
 
     def mean(layouts: Array) -> Array:
         pulls = np.exp(-8 * (_pairs(layouts) - 0.3))
@@ -198,7 +201,7 @@ def _medoids(n: int, noise: float) -> Units:
     data = arms + 0.02 * rng.normal(size=(300, 2))
 
     def mean(layouts: Array) -> Array:
-        return -np.linalg.norm(layouts[:, :, None] - data, axis=3).min(1).mean(1)
+        return np.asarray(-np.linalg.norm(layouts[:, :, None] - data, axis=3).min(1).mean(1))
 
     return _units(f"medoids{n}", n, mean, noise)
 
@@ -210,22 +213,22 @@ def _pools(n: int) -> Units:
     def mean(x: Array) -> Array:
         shares = (x + 0.05) / (x + 0.05).sum(1, keepdims=True)
         ranked = -np.sort(-shares, axis=1)
-        return -1 / (1.15 - ranked.max(1)) - ((ranked - gains / gains.sum()) ** 2).sum(1) * 4
+        return np.asarray(-1 / (1.15 - ranked.max(1)) - ((ranked - gains / gains.sum()) ** 2).sum(1) * 4)
 
     def draw(point: Array, rng: np.random.Generator) -> float:
         value = float(mean(point[None])[0])
-        return value * (1 + 0.12 * (rng.gamma(2.0) - 2.0) / 2.0**0.5)
+        return float(value * (1 + 0.12 * (rng.gamma(2.0) - 2.0) / 2.0**0.5))
 
     return _numbers(f"pools{n}", n, mean, 0.0, draw=draw)
 
 
 def _farm(turbines: int, directions: int) -> Units:
-    """A farm measured in some winds drawn from a uniform rose."""
+    """Turbines measured in some winds drawn from a uniform rose."""
     farm = P.WindFarm(turbines, directions=directions)
     return Units(
         f"farm{turbines}",
         farm.space,
-        farm.group,
+        G.Joint(G.BlockPermutation(turbines, 2), G.Diagonal(G.Dihedral(16), turbines)),
         farm._mean,
         draw=lambda point, rng: float(farm.sample(point, rng)),
         polish=lambda point: farm._polished(point, 100),
@@ -233,7 +236,7 @@ def _farm(turbines: int, directions: int) -> Units:
 
 
 def _process(name: str, group: ob.groups.Group, size: int, noise: float) -> Units:
-    """A draw from a Gaussian process."""
+    """Functions drawn from a Gaussian process."""
     process = P.GaussianProcess(group, tolerance=0.001, seed=77, centers=256)
     found = process.optimizer[None]
     return Units(name, process.space, group, process._mean, size, noise * process._scale, starts=found)
@@ -241,10 +244,9 @@ def _process(name: str, group: ob.groups.Group, size: int, noise: float) -> Unit
 
 def _rastrigin(dim: int) -> Units:
     """Rastrigin under sign flips and permutations, shifted."""
-    problem = P.Rastrigin(S.Box(-1.0, 1.0, dim=dim), G.SignedPermutation(dim), seed=5)
-    return Units(
-        f"rastrigin{dim}", problem.space, problem.group, problem._mean, 1, 0.03, starts=problem.optimizer[None]
-    )
+    group = G.SignedPermutation(dim)
+    problem = P.Rastrigin(S.Box(-1.0, 1.0, dim=dim), group, seed=5)
+    return Units(f"rastrigin{dim}", problem.space, group, problem._mean, 1, 0.03, starts=problem.optimizer[None])
 
 
 BUILDERS: dict[str, Callable[[], Units]] = {

@@ -76,16 +76,17 @@ def mean_over_exchanges(images, y, classes):
     return total / count
 
 
-def distance_square(a, b, frequencies, signed):
-    """The squared distance of means over pairs of cos(w d), of layouts (units, size) in length scales, reach 1."""
+def distance_square(a, b, frequencies, signed, others=None):
+    """The squared distance of means over pairs of cos(w d), of layouts (units, size) in length scales, reach 1.
 
-    def distances(units):
-        pairs = [
-            (units[i], sign * units[j]) for i in range(len(units)) for j in range(i) for sign in (1, -1)[: 1 + signed]
-        ]
-        return [math.dist(u, v) for u, v in pairs]
+    Pairs are those within a layout, or those of its units with others: two layouts, one for a and one for b.
+    """
 
-    one, two = distances(a), distances(b)
+    def distances(units, among):
+        pairs = [(u, v) for place, u in enumerate(units) for v in (units[:place] if among is None else among)]
+        return [math.dist(u, sign * v) for u, v in pairs for sign in (1, -1)[: 1 + signed]]
+
+    one, two = (distances(*each) for each in zip((a, b), others or (None, None), strict=True))
     total = 0.0
     for w in frequencies:
         gap = sum(math.cos(w * d) for d in one) / len(one) - sum(math.cos(w * d) for d in two) / len(two)

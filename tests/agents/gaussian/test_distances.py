@@ -11,6 +11,7 @@ import orbandit as ob
 from orbandit.agents.gaussian.distances import FREQUENCIES
 from orbandit.agents.gaussian.families import FAMILIES
 from orbandit.agents.gaussian.quotient_kernel import distance_kernel
+from orbandit.groups.units import scale_classes
 
 G, S = ob.groups, ob.spaces
 GROUPS = {
@@ -20,9 +21,14 @@ GROUPS = {
     "signed": G.SignedBlockPermutation(4, 2),
     "signed about a point": G.SignedBlockPermutation(3, 3).centered(np.full(9, 0.3)),
     "two kinds": G.Product(G.BlockPermutation(3, 2), G.SignedBlockPermutation(4, 3)),
-    "beside others": G.Product(G.BlockPermutation(3, 2), G.Trivial(2)),
+    "alike kinds": G.Product(G.BlockPermutation(3, 2), G.BlockPermutation(2, 2)),
+    "beside one": G.Product(G.BlockPermutation(3, 2), G.Trivial(2)),
+    "beside others": G.Product(G.BlockPermutation(3, 2), G.Trivial(3)),
     "rearranged": G.Diagonal(G.BlockPermutation(3, 2), 2),
     "turned": G.Joint(G.BlockPermutation(4, 2), G.Diagonal(G.Dihedral(5), 4)),
+    "kinds turned": G.Joint(
+        G.Product(G.BlockPermutation(3, 2), G.Trivial(2)), G.Diagonal(G.Cyclic(3), 4).centered(np.tile([0.2, 0.1], 4))
+    ),
 }
 every_group = pytest.mark.parametrize("name", GROUPS)
 
@@ -42,7 +48,7 @@ def test_it_is_the_kernel_of_the_mean_wave_over_pairs(name, signed):
     group, space, kernel, lengths = setting(name)
     a, b = space.sample(6, 1).reshape(2, 3, -1)
     found = kernel.cross(kernel.features(a), kernel.features(b), lengths)
-    frequencies = 2 * norm.ppf([0.5 + (k + 0.5) / (2 * FREQUENCIES) for k in range(FREQUENCIES)])
+    frequencies = all_frequencies()
 
     def units(point):
         return (point - group.center).reshape(group.blocks, group.size) / lengths[: group.size]
@@ -50,6 +56,53 @@ def test_it_is_the_kernel_of_the_mean_wave_over_pairs(name, signed):
     for i, j in np.ndindex(found.shape):
         square = naive_gp.distance_square(units(a[i]), units(b[j]), frequencies, signed) / lengths[-1] ** 2
         assert found[i, j] == pytest.approx(naive_gp.radial("matern52", math.sqrt(square)), abs=1e-9)
+
+
+def all_frequencies():
+    return 2 * norm.ppf([0.5 + (k + 0.5) / (2 * FREQUENCIES) for k in range(FREQUENCIES)])
+
+
+@pytest.mark.parametrize(("name", "first"), [("alike kinds", 3), ("beside one", 3), ("turned", 4), ("kinds turned", 3)])
+def test_distances_between_kinds_and_from_the_centre_are_added(name, first):
+    group, space, kernel, lengths = setting(name)
+    a, b = space.sample(6, 1).reshape(2, 3, -1)
+    found = kernel.cross(kernel.features(a), kernel.features(b), lengths)
+    classes, frequencies, is_turned = scale_classes(group.generators), all_frequencies(), name.endswith("turned")
+
+    def kinds(point):
+        """Units of both kinds in their own length scales, and those of the second in those of the first."""
+        units = (point - group.center).reshape(-1, 2)
+        scales = lengths[classes].reshape(-1, 2)
+        return (units / scales)[:first], (units / scales)[first:], (units / scales[0])[first:]
+
+    for i, j in np.ndindex(found.shape):
+        (x, more_x, x_seen), (y, more_y, y_seen) = kinds(a[i]), kinds(b[j])
+        square = naive_gp.distance_square(x, y, frequencies, signed=False)
+        if len(more_x) > 1:
+            square += naive_gp.distance_square(more_x, more_y, frequencies, signed=False)
+        if len(more_x):
+            square += naive_gp.distance_square(x, y, frequencies, signed=False, others=(x_seen, y_seen))
+        if is_turned:
+            for one, two in ((x, y), (more_x, more_y)):
+                middle = np.zeros((1, 2))
+                if len(one):
+                    square += naive_gp.distance_square(one, two, frequencies, signed=False, others=(middle, middle))
+        expected = naive_gp.radial("matern52", math.sqrt(square) / lengths[-1])
+        assert found[i, j] == pytest.approx(expected, abs=1e-9)
+
+
+def test_kinds_in_other_regions_or_of_other_sizes_are_at_no_distance():
+    kinds = G.Product(G.BlockPermutation(3, 2), G.BlockPermutation(2, 2))
+    together = S.Box(0.0, 1.0, dim=10)
+    apart = S.Product(S.Box(0.0, 1.0, dim=6), S.Box(0.5, 1.5, dim=4))
+    point = np.linspace(0.5, 1.0, 10)[None]
+    moved = point + np.array([*[0.0] * 6, *[-0.2] * 4])  # all of the second kind
+    values = [
+        float(kernel.paired(kernel.features(point), kernel.features(moved), 0.3 * kernel.unit)[0])
+        for kernel in (distance_kernel(space, kinds, "matern52") for space in (together, apart))
+    ]
+    assert values[0] < 0.999
+    assert values[1] == pytest.approx(1.0, abs=1e-12)
 
 
 @every_group

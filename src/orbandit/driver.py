@@ -160,6 +160,8 @@ class Driver:
         Whether the symmetry is exact; for "approximate" the agent must take `symmetry`.
     names : Names, optional
         What warnings call coordinates and points.
+    is_watching : bool
+        Whether agents that can do so play images to notice a wrong group (`watch_symmetry`).
     """
 
     def __init__(
@@ -176,6 +178,7 @@ class Driver:
         feasible: Rule | None = None,
         symmetry: Symmetry = "exact",
         names: Names | None = None,
+        is_watching: bool = False,
     ) -> None:
         check_maker(maker, feasible, symmetry)
         if feasible is not None and symmetry == "approximate":
@@ -194,6 +197,7 @@ class Driver:
         is_scaled = lipschitz is None and not learns_slopes(self._maker)
         self._units = Units(space, group) if is_scaled else Units.same(space, group)
         self._region, self._symmetry, self._names = FeasibleSet(space, feasible), symmetry, names
+        self._is_watching = is_watching
         self._outcomes: list[Outcome] = []
         self._were_pending: list[bool] = []
         self._places = Rows(np.empty((0, space.dim)))  # of all outcomes, as the agent knows them
@@ -414,6 +418,8 @@ class Driver:
             made.has_warned = True  # of a violated symmetry, once in a search
         if self._names is not None and hasattr(made, "names"):
             made.names = self._names
+        if self._is_watching and hasattr(made, "watch_symmetry"):
+            made.watch_symmetry()
         return made
 
     @property

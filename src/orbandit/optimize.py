@@ -461,6 +461,7 @@ def _optimize(
         seed=int(as_stream(seed).integers(2**63)),
         feasible=feasible,
         symmetry=symmetry,
+        is_watching=True,
     )
     driver.learn(before, at_once=True)
     bench = bench_of(measure, executor, workers)

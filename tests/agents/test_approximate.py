@@ -429,3 +429,87 @@ def test_trees_in_simulations_and_searches_doubt_as_well():
         unlike, SQUARE, ORDER, budget=900, agent=OrbitTree, symmetry="approximate", seed=0, progress=False
     )
     assert unlike(best.point) > 0.8
+
+
+# --- a tree that takes its group to be exact ---
+
+
+def told_of(function, rounds, seed, group=ORDER, space=SQUARE):
+    """Return the warnings of a tree that watches its symmetry, and the tree."""
+    agent, rng = OrbitTree(space, group, horizon=rounds, seed=seed), np.random.default_rng(seed)
+    agent.watch_symmetry()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(rounds):
+            point = agent.ask()
+            agent.tell(point, float(np.clip(function(point) + 0.1 * rng.standard_normal(), 0.0, 1.0)))
+    return [str(each.message) for each in said], agent
+
+
+def test_a_tree_that_watches_warns_once_of_a_wrong_group():
+    for seed in range(3):
+        said, agent = told_of(lambda x: 0.9 - np.abs(x - [0.8, 0.2]).sum() / 2, 1_200, seed)
+        assert len(said) == 1
+        assert agent.has_warned
+        assert "swaps coordinates 0 and 1, the mean at" in said[0]
+        change, deviation = (float(part.split(";")[0]) for part in said[0].split("changes by ")[1].split(" ± "))
+        assert abs(change) > 2.5 * deviation
+
+
+def test_a_tree_that_watches_is_silent_about_a_right_group():
+    for seed in range(6):
+        said, _ = told_of(lambda x: 0.9 - np.abs(np.sort(x) - [0.2, 0.8]).sum() / 2, 1_200, seed)
+        assert said == []
+
+
+def test_a_tree_that_watches_plays_images_of_what_it_would_play():
+    agents = [OrbitTree(SQUARE, ORDER, horizon=300, seed=0) for _ in range(2)]
+    agents[1].watch_symmetry()
+    moved = 0
+    for _ in range(300):
+        one, other = (agent.ask() for agent in agents)
+        np.testing.assert_array_equal(np.sort(one), np.sort(other))
+        moved += not np.array_equal(one, other)
+        for agent, point in zip(agents, (one, other), strict=True):
+            agent.tell(point, 0.9 - np.abs(np.sort(point) - [0.2, 0.8]).sum() / 2)
+    assert moved > 60
+    np.testing.assert_array_equal(agents[0].recommend(), agents[1].recommend())
+
+
+def test_a_tree_that_watches_goes_on_alike_from_a_file(tmp_path):
+    _, agent = told_of(lambda x: 0.9 - np.abs(x - [0.8, 0.2]).sum() / 2, 800, 0)
+    agent.save(tmp_path / "agent")
+    other = OrbitTree.load(tmp_path / "agent")
+    assert other.has_warned == agent.has_warned
+    for _ in range(30):
+        point = agent.ask()
+        np.testing.assert_array_equal(other.ask(), point)
+        agent.tell(point, 0.5)
+        other.tell(point, 0.5)
+
+
+@pytest.mark.parametrize(
+    "how", [{"symmetry": "approximate"}, {"guarantee": "theory", "lipschitz": 1.0}, {"group": None}]
+)
+def test_there_is_nothing_to_watch_for(how):
+    one, other = (OrbitTree(**({"space": SQUARE, "group": ORDER, "horizon": 60, "seed": 0} | how)) for _ in range(2))
+    other.watch_symmetry()
+    for _ in range(60):
+        point = one.ask()
+        np.testing.assert_array_equal(other.ask(), point)
+        one.tell(point, 0.5)
+        other.tell(point, 0.5)
+
+
+def test_maximize_warns_where_a_tree_has_a_wrong_group():
+    rng = np.random.default_rng(0)
+    with pytest.warns(OrbanditWarning, match="violate the symmetry: where an element swaps"):
+        ob.maximize(
+            lambda x: 10 * (0.9 - np.abs(x - [0.8, 0.2]).sum() / 2) + rng.standard_normal(),
+            SQUARE,
+            ORDER,
+            budget=1_500,
+            agent=OrbitTree,
+            seed=0,
+            progress=False,
+        )

@@ -167,13 +167,15 @@ def test_what_another_version_of_a_kernel_saved_is_worked_out_anew():
     for point in cube.sample(30, rng):
         agent.tell(point, float(rng.random()))
     model = agent._model
-    same = Model.restore(model.kernel, model.pool, model.rewards.features, model.arrays())
+    same, is_of_kernel = Model.restore(model.kernel, model.pool, model.rewards.features, model.arrays())
+    assert is_of_kernel
     np.testing.assert_array_equal(same.pool_means, model.pool_means)
     arrays = model.arrays()
     arrays["covariances"] = 0.7 * arrays["covariances"]  # as if averages were not level
     arrays["cross"] = 0.7 * arrays["cross"]
     arrays["pool_stats"] = 0.9 * arrays["pool_stats"]
-    anew = Model.restore(model.kernel, model.pool, model.rewards.features, arrays)
+    anew, is_of_kernel = Model.restore(model.kernel, model.pool, model.rewards.features, arrays)
+    assert not is_of_kernel
     np.testing.assert_allclose(anew.pool_means, model.pool_means, atol=1e-6)
     np.testing.assert_allclose(anew.pool_variances, model.pool_variances, atol=1e-6)
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.files import Arrays
+from orbandit.agents.violation import Violation
 
 LEVEL = 0.01
 """Level of the test: a true symmetry is rejected with at most this probability."""
@@ -111,6 +112,29 @@ class Asymmetry:
             inverse -= np.outer(solved, solved / (1 + own @ solved))
             self._slopes[which] += rest * own
         self._rounds, self._squares = self._rounds + 1, self._squares + rest**2
+
+    def clearest(self, points: Array, elements: Array) -> Violation:
+        """Return the clearest difference between points and their images, by the regression that gained most.
+
+        Parameters
+        ----------
+        points : (m, dim) array
+            Points.
+        elements : (k, dim, dim) array
+            Elements of the group.
+        """
+        which = int(self._log_wealths.argmax())
+        slopes = self._inverses[which] @ self._slopes[which]
+        places = (points - self._center) / self._diameter
+        images = np.einsum("kij,mj->kmi", elements, places)
+        own = self._features(places)[which]
+        across = self._features(images.reshape(-1, len(self._center)))[which].reshape(*images.shape[:2], -1) - own
+        differences = across @ slopes
+        spreads = np.einsum("kmi,ij,kmj->km", across, self._inverses[which], across)
+        deviations = np.sqrt(np.maximum(spreads, 1e-300) * max(self._squares / self._rounds, LEAST_VARIANCE))
+        element, point = np.unravel_index(np.argmax(np.abs(differences) / deviations), differences.shape)
+        found = float(differences[element, point]), float(deviations[element, point])
+        return Violation(elements[element], points[point], *found)
 
     def _features(self, places: Array) -> tuple[Array, Array, Array]:
         """Return the coordinates, products and waves at places from the centre, in diameters."""

@@ -40,7 +40,7 @@ from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group
-from orbandit.groups.check import Names, describe
+from orbandit.groups.check import Names
 from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
@@ -420,12 +420,7 @@ class OrbitGP(Agent):
         if found is None:
             return
         self.has_warned = True
-        what, where = describe(found.element, self.names), self.names.point(self.arms.units.leave(found.point))
-        self._notice = (
-            f"the rewards violate the symmetry: where an element {what}, the mean at {where} changes by "
-            f"{found.difference * self._span:.3g} ± {found.deviation * self._span:.2g}; check the group, or pass "
-            'symmetry="approximate".'
-        )
+        self._notice = found.said(self.names, self.arms.units.leave(found.point), self._span)
 
     def _thin(self) -> None:
         """Merge points, since there are too many."""

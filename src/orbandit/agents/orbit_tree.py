@@ -21,6 +21,7 @@ variance V.
 """
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, Literal, final
 
@@ -41,6 +42,7 @@ from orbandit.agents.optimism import deviation_weight
 from orbandit.agents.points import Points, point_of
 from orbandit.errors import InputError
 from orbandit.groups import Group, Trivial
+from orbandit.groups.check import Names
 from orbandit.meshes.cells import DEEPEST, UNKNOWN
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
@@ -64,6 +66,14 @@ AHEAD = 2
 """Levels of cells made at a time, below every leaf with rewards."""
 FIRST_REVIEW = 64
 """All cells are estimated again when the rounds reach this, and at every doubling."""
+
+WATCHED_ROUNDS = 1_000
+"""An agent that watches its symmetry plays random images in so many rounds."""
+REPORTED_POINTS, RANDOM_ELEMENTS = 64, 8
+"""Points of which one is named in a warning, the last that were played at images; and random
+elements, besides the generators, of which one is named."""
+IMAGE_STREAM, OTHERS_STREAM = 0, 1
+"""Mark the seeds of images that are played, and of others."""
 
 
 @final
@@ -106,8 +116,9 @@ class OrbitTree(Agent):
         rejected with probability at most 0.01, however long the run. A wrong one is detected, sooner
         or later, if images differ by a function of coordinates, of their products, or of waves
         across the space. `feasible` must still be invariant: a cell of the quotient is left out by
-        the constraint at its own point alone. Not with a guarantee. If it is exact, no image but
-        the fold is played, and a wrong group is not noticed: use `ob.check_symmetry` before.
+        the constraint at its own point alone. Not with a guarantee. If it is exact, folds are
+        played; after `watch_symmetry`, which `maximize` calls, also images, so that a wrong group is
+        noticed.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. Ties go to priorities that it gives each cell.
 
@@ -140,7 +151,11 @@ class OrbitTree(Agent):
     """
 
     arms: CellArms
-    _is_parted = False  # whether the group was rejected
+    has_warned = False
+    """Whether a warning said that rewards violate the symmetry."""
+    names = Names()
+    """What that warning calls coordinates and points."""
+    _is_parted, _is_watching = False, False  # whether the group was rejected; whether images are played to notice that
 
     def __init__(
         self,
@@ -194,15 +209,19 @@ class OrbitTree(Agent):
             )
         self._lipschitz, self._is_learning = points.lipschitz, points.is_learning
         self._given, self._feasible = (space, group, lipschitz), feasible
-        self._is_doubting = symmetry == "approximate" and group is not None and group.order > 1
+        has_group = group is not None and group.order > 1
+        self._is_doubting = symmetry == "approximate" and has_group
+        self._can_watch = symmetry == "exact" and has_group and guarantee is None
         self._use(points)
         self._start(seed)
 
     def _use(self, points: Points) -> None:
-        """Play cells of these points, or random images of theirs if the symmetry is approximate."""
+        """Play cells of these points, or random images of theirs if the symmetry is tested."""
         self.arms, self._region = CellArms(points, self._leaf), points.region
         if self.tests_symmetry:
             self.arms.turned = self._image
+        elif self._is_watching:
+            self.arms.turned = self._early_image
 
     @property
     def n_arms(self) -> int:
@@ -222,6 +241,32 @@ class OrbitTree(Agent):
         """
         return self._is_doubting and not self._is_parted
 
+    def watch_symmetry(self) -> None:
+        """From now on, warn once if rewards clearly violate a symmetry that is taken to be exact.
+
+        Points of the first 1,000 rounds are then played at random images, which costs no regret if
+        the group is right, and the test of approximate symmetries runs on their rewards.
+        It is wrong with probability at most 0.01; a loaded agent begins it anew. Without a group,
+        with an approximate symmetry or a guarantee, this does nothing.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> import orbandit as ob
+        >>> square, swap = ob.spaces.Box(0.0, 1.0, dim=2), ob.groups.Symmetric(2)
+        >>> tree = ob.agents.OrbitTree(square, swap, horizon=1_000, seed=0)
+        >>> tree.watch_symmetry()
+        >>> with warnings.catch_warnings(record=True) as said:
+        ...     warnings.simplefilter("always")
+        ...     for _ in range(1_000):
+        ...         x, y = tree.ask()
+        ...         tree.tell([x, y], 1 - abs(x - 0.8) / 2 - abs(y - 0.2) / 2)
+        >>> len(said), "swaps coordinates 0 and 1" in str(said[0].message)
+        (1, True)
+        """
+        if self._can_watch:
+            self._is_watching, self.arms.turned = True, self._early_image
+
     @property
     def guarantee(self) -> str | None:
         """Which keys are used."""
@@ -230,6 +275,7 @@ class OrbitTree(Agent):
     def _begin(self) -> None:
         """Start with the first leaves."""
         self._salt = int(self._rng.integers(2**64, dtype=np.uint64))
+        self._watch_anew()
         self._doubt = self._new_doubt()
         self._told: list[tuple[Array, float]] = []  # in the caller's units
         self._plant()
@@ -266,6 +312,8 @@ class OrbitTree(Agent):
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         if self.tests_symmetry:
             self._question(handle, point, value)
+        elif self._drawn:
+            self._watch(handle, point, value)
         if handle == ELSEWHERE:
             node = self.arms.handle(point)
             kernels.observe(self._tree, node, self._place(point), value, 0.0, 1.0)
@@ -282,14 +330,23 @@ class OrbitTree(Agent):
 
     def _image(self, point: Array) -> Array:
         """Return a random image of a point, in the agent's units."""
-        return np.asarray(self._images(point, 1)[0])
+        return np.asarray(self._images(point, 1, self._rng)[0])
 
-    def _images(self, point: Array, size: int) -> Array:
+    def _early_image(self, point: Array) -> Array:
+        """Return a random image of a point in the first rounds, the same for the same round."""
+        number = self._rounds + len(self._ledger)
+        if number >= WATCHED_ROUNDS:
+            return point
+        image = self._images(point, 1, np.random.default_rng([self._salt, number, IMAGE_STREAM]))[0]
+        self._drawn.add(self.arms.key(np.array(self.arms.units.leave(image)) + 0.0))
+        return np.asarray(image)
+
+    def _images(self, point: Array, size: int, rng: np.random.Generator) -> Array:
         """Return random images of a point, in the agent's units; the point instead of infeasible ones."""
         group = self.arms.units.group
         if group is None:
             return point[None].repeat(size, axis=0)
-        images = np.asarray(self.arms.units.space.project(group.act(group.random(size, self._rng), point)))
+        images = np.asarray(self.arms.units.space.project(group.act(group.random(size, rng), point)))
         return images if self._region.is_whole else np.where(self._region.holds(images)[:, None], images, point)
 
     def _new_doubt(self) -> Asymmetry:
@@ -298,13 +355,37 @@ class OrbitTree(Agent):
 
     def _question(self, handle: int, point: Any, value: float) -> None:
         """Store a reward, and update the test if it is of an image that was drawn."""
-        inside = self.arms.inside(point)
         self._told.append((np.array(point, dtype=np.float64), value))
         if handle != ELSEWHERE and self._is_own(handle, point):
-            count = self._stats[handle, COUNT]
-            expected = float(self._stats[handle, SUM] / count) if count else 0.5
-            others = self._images(self.arms.cells.points(np.array([handle]))[0], OTHERS)
-            self._doubt.learn(np.concatenate([inside[None], others]), value, expected)
+            self._bet(handle, self.arms.inside(point), value, self._rng)
+
+    def _bet(self, handle: int, image: Array, value: float, rng: np.random.Generator) -> None:
+        """Update the test by the reward of an image of a cell's point."""
+        count = self._stats[handle, COUNT]
+        expected = float(self._stats[handle, SUM] / count) if count else 0.5
+        others = self._images(self.arms.cells.points(np.array([handle]))[0], OTHERS, rng)
+        self._doubt.learn(np.concatenate([image[None], others]), value, expected)
+
+    def _watch_anew(self) -> None:
+        """Begin the test of an exact symmetry, of which files hold nothing."""
+        self._drawn: set[Any] = set()  # images that were asked for
+        self._watched: deque[Array] = deque(maxlen=REPORTED_POINTS)
+
+    def _watch(self, handle: int, point: Any, value: float) -> None:
+        """Update the test of an exact symmetry if an image was asked for, and warn once if it rejects."""
+        key = self.arms.key(point)
+        if key not in self._drawn or handle == ELSEWHERE or self.has_warned:
+            return
+        self._drawn.remove(key)
+        inside, group = self.arms.inside(point), self.arms.units.group
+        rng = np.random.default_rng([self._salt, self._rounds, OTHERS_STREAM])
+        self._bet(handle, inside, value, rng)
+        self._watched.append(inside)
+        if self._doubt.is_clear and group is not None:
+            elements = np.concatenate([group.generators, group.random(RANDOM_ELEMENTS, rng)])
+            found = self._doubt.clearest(np.array(self._watched), elements)
+            self.has_warned = True
+            self._notice = found.said(self.names, self.arms.units.leave(found.point), self._span)
 
     def _part(self, latest: Any) -> None:
         """Restart without the group, with all rewards at the points where they were measured."""
@@ -406,7 +487,7 @@ class OrbitTree(Agent):
 
     def _is_own(self, node: int, point: Any) -> bool:
         """Return whether a point is the cell's own, or an image of it if images are played."""
-        if self.tests_symmetry:
+        if self.tests_symmetry or self._is_watching:
             apart = np.abs(self._place(point) - self._leaves.centers[node]).max()
             return bool(apart <= self.arms.scale * self.arms.units.space.tolerance)
         return self.arms.key(point) == self.arms.key(self.arms.own_point(node))
@@ -460,6 +541,8 @@ class OrbitTree(Agent):
         leaves = self._leaves
         own = {"stats": leaves.stats, "keys": leaves.keys, "places": leaves.places, "pool": leaves.pool}
         state = {"salt": self._salt}
+        if self._is_watching:
+            state |= {"is_watching": 1, "has_warned": int(self.has_warned)}
         if self._is_doubting:
             dim = self._given[0].dim
             own |= self._doubt.arrays_to_save
@@ -472,6 +555,10 @@ class OrbitTree(Agent):
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=2**64 - 1)
         stats, keys, places, pool = arrays["stats"], arrays["keys"], arrays["places"], arrays["pool"]
         self._doubt, self._told = self._new_doubt(), []
+        self.has_warned = bool(state.get("has_warned", 0))
+        self._watch_anew()
+        if state.get("is_watching", 0):
+            self.watch_symmetry()
         if self._is_doubting:
             self._doubt.restore(arrays)
             points, values = arrays["told_points"], arrays["told_values"]

@@ -14,7 +14,7 @@ whatever f is.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from orbandit.agents.gaussian.fit import Prior, hypothesis
 from orbandit.agents.gaussian.model import Candidates, Model
 from orbandit.agents.gaussian.thinning import Rewards
 from orbandit.agents.gaussian.warp import NO_WARP
+from orbandit.agents.violation import Violation
 from orbandit.groups import Group
 
 LEAST_IMAGES = 6
@@ -44,15 +45,6 @@ LEAST_MOVE = 1e-3
 """Points that an element moves by less are not reported, in diameters of the set of points."""
 RANDOM_ELEMENTS = 8
 """Random elements that are tested besides the generators."""
-
-
-class Violation(NamedTuple):
-    """An element, a point, and the difference of the mean at its image, with its deviation."""
-
-    element: Array
-    point: Array
-    difference: float
-    deviation: float
 
 
 def violation(

@@ -1,6 +1,6 @@
 """Problems to tune OrbitGP on: of the kinds that users have, and none of those that it is judged by.
 
-40 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
+42 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
 formulas, sizes, targets and noise than units_problems.py. `benchmarks/tuning.py` plays them.
 """
 
@@ -182,6 +182,20 @@ def _orbits(a: int, b: int, noise: float) -> Units:
     return _units(f"orbits{a}+{b}", a + b, mean, noise, group=group)
 
 
+def _pulled(a: int, b: int, noise: float) -> Units:
+    """Units of two kinds: the second are drawn to the nearest of the first, and repelled by their own."""
+
+    def mean(layouts: Array) -> Array:
+        first, second = layouts[:, :a], layouts[:, a:]
+        nearest = ((second[:, :, None] - first[:, None]) ** 2).sum(3).min(2).mean(1)
+        push = [(1 / (_pairs(each) ** 2 + 3e-4)).sum(1) for each in (first, second)]
+        return np.asarray(-nearest - 0.01 * sum(push))
+
+    return _units(
+        f"pulled{a}+{b}", a + b, mean, noise, group=G.Product(G.BlockPermutation(a, 2), G.BlockPermutation(b, 2))
+    )
+
+
 def _discs(n: int, noise: float) -> Units:
     """Discs that cover a square, with a price for overlap: kinks and a long tail."""
     places = np.random.default_rng(60).random((700, 2))
@@ -279,6 +293,8 @@ BUILDERS: dict[str, Callable[[], Units]] = {
     "anchors2+3": lambda: _anchors(2, 3, 0.01),
     "orbits2+4": lambda: _orbits(2, 4, 0.02),
     "orbits1+5": lambda: _orbits(1, 5, 0.02),
+    "pulled3+4": lambda: _pulled(3, 4, 0.04),
+    "pulled4+5": lambda: _pulled(4, 5, 0.06),
     "rings6": lambda: _rings(6, 0.03),
     "farm6": lambda: _farm(6, 8),
     "far3": lambda: _far(3, 0.002),

@@ -419,7 +419,7 @@ class Driver:
         if self._names is not None and hasattr(made, "names"):
             made.names = self._names
         if self._is_watching and hasattr(made, "watch_symmetry"):
-            made.watch_symmetry()
+            made.watch_symmetry(self._agent)
         return made
 
     @property

@@ -434,6 +434,10 @@ def test_trees_in_simulations_and_searches_doubt_as_well():
 # --- a tree that takes its group to be exact ---
 
 
+def wrong(point):
+    return 0.9 - np.abs(point - [0.8, 0.2]).sum() / 2
+
+
 def told_of(function, rounds, seed, group=ORDER, space=SQUARE):
     """Return the warnings of a tree that watches its symmetry, and the tree."""
     agent, rng = OrbitTree(space, group, horizon=rounds, seed=seed), np.random.default_rng(seed)
@@ -448,7 +452,7 @@ def told_of(function, rounds, seed, group=ORDER, space=SQUARE):
 
 def test_a_tree_that_watches_warns_once_of_a_wrong_group():
     for seed in range(3):
-        said, agent = told_of(lambda x: 0.9 - np.abs(x - [0.8, 0.2]).sum() / 2, 1_200, seed)
+        said, agent = told_of(wrong, 1_200, seed)
         assert len(said) == 1
         assert agent.has_warned
         assert "swaps coordinates 0 and 1, the mean at" in said[0]
@@ -477,7 +481,7 @@ def test_a_tree_that_watches_plays_images_of_what_it_would_play():
 
 
 def test_a_tree_that_watches_goes_on_alike_from_a_file(tmp_path):
-    _, agent = told_of(lambda x: 0.9 - np.abs(x - [0.8, 0.2]).sum() / 2, 800, 0)
+    _, agent = told_of(wrong, 800, 0)
     agent.save(tmp_path / "agent")
     other = OrbitTree.load(tmp_path / "agent")
     assert other.has_warned == agent.has_warned
@@ -505,7 +509,7 @@ def test_maximize_warns_where_a_tree_has_a_wrong_group():
     rng = np.random.default_rng(0)
     with pytest.warns(OrbanditWarning, match="violate the symmetry: where an element swaps"):
         ob.maximize(
-            lambda x: 10 * (0.9 - np.abs(x - [0.8, 0.2]).sum() / 2) + rng.standard_normal(),
+            lambda x: 10 * wrong(x) + rng.standard_normal(),
             SQUARE,
             ORDER,
             budget=1_500,
@@ -513,3 +517,64 @@ def test_maximize_warns_where_a_tree_has_a_wrong_group():
             seed=0,
             progress=False,
         )
+
+
+def test_pending_images_are_kept_in_copies():
+    """The fold of a cell's own point may lie in another cell."""
+    for seed in range(6):
+        agent = OrbitTree(SPACE, SWAP, horizon=200, seed=seed)
+        agent.watch_symmetry()
+        points = agent.ask_batch(8)
+        other = copy.deepcopy(agent)
+        for point in points:
+            agent.tell(point, 0.5)
+            other.tell(point, 0.5)
+        np.testing.assert_array_equal(other.ask(), agent.ask())
+
+
+@pytest.mark.parametrize("batch", [1, 20])
+def test_every_image_that_is_told_is_bet_on(batch, monkeypatch):
+    """Those that were asked for more than once as well, in any order; none that was forgotten."""
+    bets = []
+    learn = Asymmetry.learn
+    monkeypatch.setattr(Asymmetry, "learn", lambda self, *given: (bets.append(given), learn(self, *given)))
+    agent, rng = OrbitTree(SQUARE, ORDER, horizon=200, seed=0), np.random.default_rng(0)
+    agent.watch_symmetry()
+    for _ in range(100 // batch):
+        points = agent.ask_batch(batch)
+        for point in rng.permutation(points):
+            agent.tell(point, 0.5)
+    assert len(bets) == 100
+    point = agent.ask()
+    agent.settle()
+    agent.forget(point)
+    agent.expect(point)
+    agent.tell(point, 0.5)
+    agent.tell([0.3, 0.4], 0.5)
+    assert len(bets) == 100
+
+
+def test_a_batch_is_learnt_before_a_tree_warns():
+    agent = OrbitTree(SQUARE, ORDER, horizon=2_000, seed=0)
+    agent.watch_symmetry()
+    points = agent.ask_batch(400)
+    rewards = [wrong(point) for point in points]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(OrbanditWarning, match="violate the symmetry"):
+            agent.tell_batch(points, rewards)
+    assert agent.rounds == 400
+
+
+def test_the_test_goes_on_in_an_agent_for_other_units():
+    _, agent = told_of(wrong, 60, 0)
+    _, longer = told_of(wrong, 1_200, 0)
+    assert (agent.has_warned, longer.has_warned) == (False, True)
+    other = OrbitTree(SQUARE, ORDER, horizon=2_000, reward_range=(-1.0, 2.0), seed=1)
+    other.watch_symmetry(agent)
+    assert other._doubt._rounds == agent._doubt._rounds == 60
+    last = OrbitTree(SQUARE, ORDER, horizon=2_000, reward_range=(-1.0, 2.0), seed=1)
+    last.watch_symmetry(longer)
+    assert last.has_warned
+    last.watch_symmetry(OrbitGP(SQUARE, ORDER, seed=0))
+    assert last.has_warned

@@ -59,15 +59,16 @@ class CellArms:
         return self._locate(self.inside(point))
 
     def admits(self, key: bytes, handle: int) -> bool:
-        """Return whether a point is a cell's own, or lies in it.
+        """Return whether a point is a cell's own or an image of that, or lies in it.
 
-        Its fold may lie in another cell.
+        The fold of a cell's own point may lie in another cell.
         """
         if not 0 <= handle < len(self.cells):
             return False
-        inside = self.units.enter(point_of(key))[None]
-        is_own = np.abs(self.cells.points(np.array([handle])) - inside).max() <= self.units.space.tolerance
-        return bool(is_own) or self.cells.holds(handle, self.cells.place(inside)[0])
+        own = self.cells.points(np.array([handle]))
+        place, other = self.cells.place(np.concatenate([self.units.enter(point_of(key))[None], own]))
+        is_own = np.abs(place - other).max() <= self.units.space.tolerance
+        return bool(is_own) or self.cells.holds(handle, place)
 
     @property
     def arrays_to_save(self) -> Arrays:

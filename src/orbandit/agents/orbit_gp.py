@@ -213,7 +213,13 @@ class OrbitGP(Agent):
         self._beta = None if beta is None else as_positive(beta, "beta")
         self._candidates = as_count(candidates, "candidates", minimum=8, maximum=100_000)
         self._hypotheses = Hypotheses(
-            self._space, self._group, self._family, is_exact, self._is_for_best, self._hinted_lengths()
+            self._space,
+            self._group,
+            self._family,
+            is_exact,
+            self._is_for_best,
+            self._hinted_lengths(),
+            self._points.units.sizes,
         )
         self._start(seed)
 

@@ -21,7 +21,7 @@ variance V.
 """
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any, Literal, final
 
@@ -67,8 +67,8 @@ AHEAD = 2
 FIRST_REVIEW = 64
 """All cells are estimated again when the rounds reach this, and at every doubling."""
 
-WATCHED_ROUNDS = 1_000
-"""An agent that watches its symmetry plays random images in so many rounds."""
+WATCHED = 1_000
+"""An agent that watches its symmetry plays so many random images."""
 REPORTED_POINTS, RANDOM_ELEMENTS = 64, 8
 """Points of which one is named in a warning, the last that were played at images; and random
 elements, besides the generators, of which one is named."""
@@ -156,6 +156,9 @@ class OrbitTree(Agent):
     names = Names()
     """What that warning calls coordinates and points."""
     _is_parted, _is_watching = False, False  # whether the group was rejected; whether images are played to notice that
+    _doubt: Asymmetry
+    _draws: int
+    _watched: deque[Array]
 
     def __init__(
         self,
@@ -241,13 +244,19 @@ class OrbitTree(Agent):
         """
         return self._is_doubting and not self._is_parted
 
-    def watch_symmetry(self) -> None:
+    def watch_symmetry(self, before: Agent | None = None) -> None:
         """From now on, warn once if rewards clearly violate a symmetry that is taken to be exact.
 
-        Points of the first 1,000 rounds are then played at random images, which costs no regret if
-        the group is right, and the test of approximate symmetries runs on their rewards.
-        It is wrong with probability at most 0.01; a loaded agent begins it anew. Without a group,
-        with an approximate symmetry or a guarantee, this does nothing.
+        The next 1,000 points are then played at random images, which costs no regret if the group
+        is right, and the test of approximate symmetries runs on their rewards. It is wrong with
+        probability at most 0.01; a loaded agent begins it anew. Without a group, with an approximate
+        symmetry or a guarantee, this does nothing.
+
+        Parameters
+        ----------
+        before : Agent, optional
+            The agent that played the same problem so far, in other units of rewards: if it watched,
+            its test goes on.
 
         Examples
         --------
@@ -264,8 +273,12 @@ class OrbitTree(Agent):
         >>> len(said), "swaps coordinates 0 and 1" in str(said[0].message)
         (1, True)
         """
-        if self._can_watch:
-            self._is_watching, self.arms.turned = True, self._early_image
+        if not self._can_watch:
+            return
+        self._is_watching, self.arms.turned = True, self._early_image
+        if isinstance(before, OrbitTree) and before._is_watching:
+            self._doubt, self._watched, self._draws = before._doubt, before._watched, before._draws
+            self.has_warned = before.has_warned
 
     @property
     def guarantee(self) -> str | None:
@@ -333,12 +346,12 @@ class OrbitTree(Agent):
         return np.asarray(self._images(point, 1, self._rng)[0])
 
     def _early_image(self, point: Array) -> Array:
-        """Return a random image of a point in the first rounds, the same for the same round."""
-        number = self._rounds + len(self._ledger)
-        if number >= WATCHED_ROUNDS:
+        """Return a random image of a point, as long as images are played."""
+        if self._draws >= WATCHED:
             return point
-        image = self._images(point, 1, np.random.default_rng([self._salt, number, IMAGE_STREAM]))[0]
-        self._drawn.add(self.arms.key(np.array(self.arms.units.leave(image)) + 0.0))
+        image = self._images(point, 1, np.random.default_rng([self._salt, self._draws, IMAGE_STREAM]))[0]
+        self._draws += 1
+        self._drawn[self.arms.key(np.array(self.arms.units.leave(image)) + 0.0)] += 1
         return np.asarray(image)
 
     def _images(self, point: Array, size: int, rng: np.random.Generator) -> Array:
@@ -367,16 +380,14 @@ class OrbitTree(Agent):
         self._doubt.learn(np.concatenate([image[None], others]), value, expected)
 
     def _watch_anew(self) -> None:
-        """Begin the test of an exact symmetry, of which files hold nothing."""
-        self._drawn: set[Any] = set()  # images that were asked for
-        self._watched: deque[Array] = deque(maxlen=REPORTED_POINTS)
+        """Begin the test of an exact symmetry, of which files hold no more than how many images were drawn."""
+        self._draws, self._drawn = 0, Counter[Any]()  # images asked for: how many so far, and those to be told
+        self._watched = deque(maxlen=REPORTED_POINTS)
 
     def _watch(self, handle: int, point: Any, value: float) -> None:
         """Update the test of an exact symmetry if an image was asked for, and warn once if it rejects."""
-        key = self.arms.key(point)
-        if key not in self._drawn or handle == ELSEWHERE or self.has_warned:
+        if handle == ELSEWHERE or self.has_warned or not self._is_drawn(point) or not self._is_own(handle, point):
             return
-        self._drawn.remove(key)
         inside, group = self.arms.inside(point), self.arms.units.group
         rng = np.random.default_rng([self._salt, self._rounds, OTHERS_STREAM])
         self._bet(handle, inside, value, rng)
@@ -385,7 +396,24 @@ class OrbitTree(Agent):
             elements = np.concatenate([group.generators, group.random(RANDOM_ELEMENTS, rng)])
             found = self._doubt.clearest(np.array(self._watched), elements)
             self.has_warned = True
-            self._notice = found.said(self.names, self.arms.units.leave(found.point), self._span)
+            said = found.said(self.names, self.arms.units.leave(found.point), self._span)
+            if self._is_batch:
+                self._said_later = said
+            else:
+                self._notice = said
+
+    _is_batch = False
+    _said_later: str | None = None
+    """Whether a batch is told, and what is to be warned of after it."""
+
+    def _is_drawn(self, point: Any) -> bool:
+        """Return whether a point is an image that was asked for, and count it as answered."""
+        key = self.arms.key(point)
+        if not self._drawn[key]:
+            del self._drawn[key]
+            return False
+        self._drawn[key] -= 1
+        return True
 
     def _part(self, latest: Any) -> None:
         """Restart without the group, with all rewards at the points where they were measured."""
@@ -412,13 +440,19 @@ class OrbitTree(Agent):
         return Points(space, None, lipschitz, self._span, bool(self._settings["is_scaled"]), self._feasible)
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
-        self._tell_each(points, rewards)
+        self._is_batch = True
+        try:
+            self._tell_each(points, rewards)
+        finally:
+            self._is_batch = False
+            self._notice, self._said_later = self._said_later, None
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
         is_own = point is None or self._is_own(handle, point)
         place = self._leaves.centers[handle] if is_own else self._place(point)
         kernels.expect(self._tree, handle, place, amount)
         if amount < 0:
+            self._is_drawn(point)  # no longer
             self._judge_all()  # so that no key depends on an ask that was removed
 
     def _recommend(self) -> Array:
@@ -542,7 +576,7 @@ class OrbitTree(Agent):
         own = {"stats": leaves.stats, "keys": leaves.keys, "places": leaves.places, "pool": leaves.pool}
         state = {"salt": self._salt}
         if self._is_watching:
-            state |= {"is_watching": 1, "has_warned": int(self.has_warned)}
+            state |= {"draws": self._draws, "has_warned": int(self.has_warned)}
         if self._is_doubting:
             dim = self._given[0].dim
             own |= self._doubt.arrays_to_save
@@ -557,8 +591,9 @@ class OrbitTree(Agent):
         self._doubt, self._told = self._new_doubt(), []
         self.has_warned = bool(state.get("has_warned", 0))
         self._watch_anew()
-        if state.get("is_watching", 0):
+        if "draws" in state:
             self.watch_symmetry()
+            self._draws = as_count(state["draws"], "draws", minimum=0, maximum=WATCHED)
         if self._is_doubting:
             self._doubt.restore(arrays)
             points, values = arrays["told_points"], arrays["told_values"]

@@ -194,6 +194,35 @@ def test_equal_layouts_have_a_distance_of_0(units, family):
     np.testing.assert_array_equal(values.diagonal(), 1.0)
 
 
+def test_the_region_is_that_of_the_caller_and_centres_matter_to_signs_only():
+    kinds = G.Product(G.BlockPermutation(3, 2), G.Trivial(2))
+    space = S.Box(0.0, 1.0, dim=8)
+    widths = {
+        "alike": distance_kernel(space, kinds, "matern52", np.ones(8)).width,
+        "other units": distance_kernel(space, kinds, "matern52", np.array([*[1.0] * 6, 1000.0, 5.0])).width,
+        "another centre": distance_kernel(
+            space, G.Product(G.BlockPermutation(3, 2).centered(np.full(6, 0.5)), G.Trivial(2)), "matern52"
+        ).width,
+    }
+    assert widths == {"alike": 6 + 8, "other units": 6, "another centre": 6 + 8}
+
+
+def test_only_distances_that_an_element_changes_are_left_out():
+    """A group that turns one kind of units and not the other keeps distances within kinds."""
+    turned = G.Joint(G.BlockPermutation(4, 2), G.Diagonal(G.Cyclic(4), 4))
+    for group in (G.Product(turned, G.Trivial(2)), G.Product(turned, G.BlockPermutation(3, 2))):
+        kernel = distance_kernel(S.Box(-1.0, 1.0, dim=group.dim), group, "matern52")
+        assert kernel.width == 8 + (6 if group.dim > 10 else 0)
+
+
+def test_there_is_no_distance_from_a_centre_that_is_one_of_many():
+    """A mirror fixes a line."""
+    mirror = G.Joint(G.BlockPermutation(3, 2), G.Diagonal(G.Matrix([[[-1.0, 0.0], [0.0, 1.0]]]), 3))
+    turns = G.Joint(G.BlockPermutation(3, 2), G.Diagonal(G.Cyclic(2), 3))
+    widths = [distance_kernel(S.Box(-1.0, 1.0, dim=6), group, "matern52").width for group in (mirror, turns)]
+    assert widths == [6, 12]
+
+
 def test_only_exchangeable_units_of_several_coordinates_have_one():
     for group in (G.Trivial(4), G.Symmetric(6), G.SignedPermutation(4), G.Dihedral(5), G.Orthogonal(3, 2)):
         assert distance_kernel(S.Ball(group.dim), group, "matern52") is None

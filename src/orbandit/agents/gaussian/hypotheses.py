@@ -88,6 +88,8 @@ class Hypotheses:
         As for `quotient_kernel`.
     hinted : (n_classes,) array, optional
         Medians of the prior of the length scales, if something is known of them.
+    sizes : (dim,) array, optional
+        The units of coordinates, for distances between units of different kinds; by default alike.
 
     Attributes
     ----------
@@ -96,9 +98,16 @@ class Hypotheses:
     """
 
     def __init__(
-        self, space: Space, group: Group | None, family: str, is_exact: bool, is_smooth: bool, hinted: Array | None
+        self,
+        space: Space,
+        group: Group | None,
+        family: str,
+        is_exact: bool,
+        is_smooth: bool,
+        hinted: Array | None,
+        sizes: Array | None = None,
     ) -> None:
-        self._space, self._group, self._family = space, group, family
+        self._space, self._group, self._family, self._sizes = space, group, family, sizes
         self._is_exact, self._is_smooth = is_exact or group is None, is_smooth
         invariant = quotient_kernel(space, group, family, is_smooth=is_smooth)
         self.kernel = self._with_remainder(invariant)
@@ -228,7 +237,7 @@ class Hypotheses:
     @cached_property
     def _distances(self) -> QuotientKernel | None:
         """The kernel by distances between units, if the group exchanges some."""
-        return distance_kernel(self._space, self._symmetry, self._family)
+        return distance_kernel(self._space, self._symmetry, self._family, self._sizes)
 
     def _second(self, reference: Array | None) -> QuotientKernel:
         """Return the plain kernel in coordinates aligned to a point, or that of multisets."""

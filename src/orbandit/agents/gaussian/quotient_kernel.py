@@ -157,13 +157,14 @@ def aligned_kernel(space: Space, group: Group, family: str, reference: Array) ->
     return radial(_widths(space, classes), Aligned(group, reference, classes), family_named(family))
 
 
-def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel | None:
+def distance_kernel(space: Space, group: Group, family: str, sizes: Array | None = None) -> QuotientKernel | None:
     """Return the kernel by distances between exchangeable units, see `Distances`; None if there are no such units.
 
     Of a product with several kinds of units there are distances within each kind, and between kinds
-    whose units move in the same region, a single unit among them. Of a `Joint` the first group is
-    what exchanges units, and distances from the centre count as well. It is None as well if an
-    element of the group changes distances between units, in length scales.
+    whose units move in the same region, a single unit among them; `sizes` are the units of the
+    coordinates, by default alike. Of a `Joint` the first group is what exchanges units, and
+    distances from the only point that the group fixes count as well. Distances that an element of
+    the group changes, in length scales, do not count.
 
     Examples
     --------
@@ -179,28 +180,32 @@ def distance_kernel(space: Space, group: Group, family: str) -> QuotientKernel |
     within = [(each,) for each in found if each[0].blocks > 1]
     if not within:
         return None
-    between = [pair for pair in combinations(found, 2) if _meet(*pair, space, group.center)]
-    # isometries of all units about the centre keep distances from it, too
-    central = [(each,) for each in found] if isinstance(group.structure, Extension) else []
+    ends = np.array([*space.bounds, group.center]) * (1.0 if sizes is None else sizes)
+    between = [pair for pair in combinations(found, 2) if _meet(*pair, ends)]
+    fixed = group.dim - np.linalg.matrix_rank(np.concatenate(group.generators - np.eye(group.dim)))
+    central = [] if fixed or not isinstance(group.structure, Extension) else [(each,) for each in found]
+    widths = _widths(space, classes)
 
     def distances(*kinds: tuple[Multisets, Index], is_central: bool = False) -> Distances:
-        columns = np.concatenate([own for _, own in kinds])
-        return Distances(
-            *(kind for kind, _ in kinds),
-            columns=columns,
-            center=group.center[columns],
-            classes=classes[columns],
-            is_central=is_central,
-        )
+        units, columns = [kind for kind, _ in kinds], np.concatenate([own for _, own in kinds])
+        is_about = len(kinds) == 1 or units[0].is_signed  # else any point is a centre
+        center = group.center[columns] if is_about else np.zeros(len(columns))
+        return Distances(*units, columns=columns, center=center, classes=classes[columns], is_central=is_central)
+
+    def is_kept(part: Distances) -> bool:
+        """Whether no element changes these distances."""
+        lengths = np.append(widths, 1.0) / 2
+        point = group.center + widths[classes] * generic_point(group.dim)
+        images = part.features(np.atleast_2d(group.act(group.generators, point)))
+        own = np.repeat(part.features(point[None]), len(images), axis=0)
+        return bool(part.squared_paired(own, images, lengths).max(initial=0.0) <= 1e-6)
 
     parts = [distances(*kinds) for kinds in [*within, *between]]
     parts += [distances(*kinds, is_central=True) for kinds in central]
-    metric = parts[0] if len(parts) == 1 else Sum(list(parts))
-    kernel = radial(_widths(space, classes), metric, family_named(family))
-    point, lengths = group.center + kernel.widths[classes] * generic_point(group.dim), kernel.unit / 2
-    images = kernel.features(np.atleast_2d(group.act(group.generators, point)))
-    own = np.repeat(kernel.features(point[None]), len(images), axis=0)
-    return kernel if np.abs(kernel.paired(own, images, lengths) - 1).max(initial=0.0) <= 1e-6 else None
+    kept = [part for part in parts if is_kept(part)]
+    if not kept:
+        return None
+    return radial(widths, kept[0] if len(kept) == 1 else Sum(list(kept)), family_named(family))
 
 
 def plain_kernel(space: Space, group: Group, family: str) -> QuotientKernel:
@@ -250,11 +255,16 @@ def _exchanged(group: Group, columns: Index) -> list[tuple[Multisets, Index]]:
             return []
 
 
-def _meet(one: tuple[Multisets, Index], other: tuple[Multisets, Index], space: Space, center: Array) -> bool:
-    """Whether units of two kinds move in the same region, so that they may be at a distance."""
-    first, second = (np.array([*space.bounds, center])[:, own[: kind.size]] for kind, own in (one, other))
-    are_alike = one[0].is_signed == other[0].is_signed and first.shape == second.shape
-    return are_alike and bool(np.abs(first - second).max() <= space.tolerance)
+def _meet(one: tuple[Multisets, Index], other: tuple[Multisets, Index], ends: Array) -> bool:
+    """Whether units of two kinds move in the same region, so that they may be at a distance.
+
+    `ends` are the bounds of the space, and the centre of the group, which matters to signs only.
+    """
+    first, second = (ends[:, own[: kind.size]] for kind, own in (one, other))
+    if one[0].is_signed != other[0].is_signed or first.shape != second.shape:
+        return False
+    gaps = np.abs(first - second)[: 3 if one[0].is_signed else 2]
+    return bool(gaps.max() <= 1e-9 * np.abs(ends).max())
 
 
 def _has_multisets(group: Group) -> bool:

@@ -45,7 +45,7 @@ better of `plain` and `old-plain`. "The best rival" of a problem, in the right p
 and in the tables, is the best of all searches except `group`, so it may be `plain` or 0.1.0; "the
 best of other packages" leaves out all of orbandit. `tpe-folded` and `gpsampler-folded` are told
 folded points. Ratios are over the seeds that both sides have.""",
-        ("benchmarks/units.py", "--table", "--version", "2662cda"),
+        ("benchmarks/units.py", "--table", "--version", "bc4820a"),
         "units.png",
     ),
     Part(

@@ -62,7 +62,7 @@ gradients.""",
         "A symmetry that is wrong",
         """Problems with exchangeable units whose symmetry holds, is broken a little, or is wrong:
 no group, the group taken as exact, and `symmetry="approximate"`.""",
-        ("benchmarks/doubt.py", "--table", "--version", "dd97dee"),
+        ("benchmarks/doubt.py", "--table", "--version", "bc4820a"),
     ),
     Part(
         "Published algorithms on the paper's settings",

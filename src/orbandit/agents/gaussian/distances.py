@@ -47,8 +47,6 @@ class Distances(Metric):
     *kinds : Multisets
         One kind, of at least 2 units: pairs are within it. Or two kinds, whose units have the same
         number of coordinates, and signs that matter for both or for none: pairs are between them.
-    is_central : bool
-        Whether pairs are those of the units of the one kind with the centre.
     columns : (c,) array of int
         The coordinates of a point that the distance uses, kind by kind.
     center : (c,) array
@@ -56,6 +54,8 @@ class Distances(Metric):
     classes : (c,) array of int
         The length scale of each coordinate; equal for equal places of all units of a kind. Distances
         between kinds are in length scales of the first.
+    is_central : bool
+        Whether pairs are those of the units of the one kind with the centre.
     """
 
     has_reach = True

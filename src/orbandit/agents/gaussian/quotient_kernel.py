@@ -10,7 +10,8 @@ none is asked for         no group, and reflection groups: k of the distance of 
 `GramMatrices`            Orthogonal: k of the distance of invariants, see `Gram`
 `Rearranged`              Diagonal: that of the group which moves all copies together
 `SideBySide`              Product: k of the sum of the parts' squared distances, times the kernels of listed parts
-`Extension`               Joint: that of the normal subgroup, averaged over cosets
+`Extension`               Joint: that of the normal subgroup, averaged over cosets; k averaged over the group if that
+                          kernel is not invariant under the cosets, or for few permuted coordinates of a smooth mean
 `Listed`                  all others, with at most MAX_AVERAGED elements: k averaged over the group
 ========================  ==========================================================================================
 

@@ -5,6 +5,7 @@ import pytest
 
 import orbandit as ob
 from orbandit.meshes.cells import NONE, UNKNOWN, CellTree
+from orbandit.spaces.feasible_set import FeasibleSet
 
 G, S = ob.groups, ob.spaces
 
@@ -141,3 +142,26 @@ def test_cells_are_cut_only_so_often():
     assert tree.depths.max() == 62
     tree.grow(np.array([1]), 1)
     assert tree.children[1, 0] == UNKNOWN
+
+
+def test_feasible_layouts_of_many_units_keep_their_cells():
+    """A half is left out only if it holds no feasible point, however small the cone of folds is."""
+    farm = ob.problems.WindFarm(16, radius=1300.0, rose="iea37", spacing="constraint")
+    region = FeasibleSet(farm.space, farm.feasible, farm.group.unit_coordinates)
+    tree = CellTree(farm.space, farm.group, region)
+    kept = 0
+    for place in tree.place(region.sample(8, np.random.default_rng(5))):
+        node, depth = 0, 0
+        while node >= 0 and depth < 22:
+            tree.grow(np.array([node]), 99)
+            halves = tree.children[node]
+            within = [half for half in halves[halves >= 0] if holds(tree, half, place)]
+            node, depth = (within[0], depth + 1) if within else (NONE, depth)
+        kept += depth == 22
+    assert kept >= 6  # none of them when cells were searched by random points alone
+    assert (region.holds(tree.points(np.arange(len(tree))))).all()
+
+
+def holds(tree, node, place):
+    low, high = tree.corners(np.array([node]))
+    return bool(((low[0] <= place) & (place <= high[0])).all())

@@ -107,7 +107,7 @@ class OrbitTree(Agent):
         (m,) bools, or margins that are feasible if >= 0; margins help with narrow feasible sets. It
         must be known, cheap, and invariant under the group. Points told may violate it. Files do
         not store it: use `load(path, feasible=...)`. The point of a cell is a feasible one; cells
-        in which 64 tries find none are left out. Not with a guarantee.
+        in which a search finds none are left out. Not with a guarantee.
     symmetry : "exact" or "approximate", default "exact"
         Whether the symmetry is exact. If it is approximate, a random image of the chosen point is
         played, which costs nothing if the group is right. An anytime-valid test of the symmetry

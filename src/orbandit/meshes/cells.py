@@ -8,9 +8,10 @@ cell is its centre, moved to the nearest point of the space: every point of the 
 within half a diagonal of it.
 
 With a constraint, the point of a cell is its centre if that is feasible; else that of its parent,
-if it lies in the cell; else the nearest to the centre among some random points of the cell,
-repaired, and some feasible points of the whole space. Halves in which no feasible point is found
-are not made either.
+if it lies in the cell; else the nearest to the centre among random points of the cell and that of
+its parent moved across the cut, both repaired, and some feasible points of the whole space. Halves
+in which no feasible point is found are not made either. In many dimensions a random point of a cell
+seldom folds into it after a repair; of the parent's point only one unit moves.
 """
 
 from functools import lru_cache
@@ -32,9 +33,11 @@ from orbandit.spaces.feasible_set import FeasibleSet
 DEEPEST = 62
 """Cells are never cut more often than this."""
 
-SOUGHT, SEEN = 64, 512
-"""Random points of a cell that are tried for a feasible one, and feasible points of the whole
-space."""
+SOUGHT, MOVED, SEEN = 64, 32, 512
+"""Points that are tried for a feasible one of a cell: random ones, those of its parent moved across
+the cut, and feasible points of the whole space."""
+REPAIRS = 2
+"""How often those of the cell are folded, clipped to it and repaired, in turn."""
 
 Nodes = npt.NDArray[np.int64]
 
@@ -205,7 +208,8 @@ class CellTree:
         kept = self._holds(lows, sides).nonzero()[0]
         if not self._feasible.is_whole:
             codes = 2 * self.codes[nodes[kept >> 1]] + (kept & 1).astype(np.uint64)
-            points, found = self._feasible_points(lows[kept], sides[kept], self._points.filled[nodes[kept >> 1]], codes)
+            inherited = self._points.filled[nodes[kept >> 1]]
+            points, found = self._feasible_points(lows[kept], sides[kept], inherited, axes[kept >> 1], codes)
             kept = kept[found]
             self._points.append(points[found])
         made = np.full(2 * len(nodes), NONE, dtype=np.int64)
@@ -219,19 +223,28 @@ class CellTree:
         self._children.append(np.full((len(kept), 2), UNKNOWN, dtype=np.int64))
 
     def _feasible_points(
-        self, lows: Array, sides: Array, inherited: Array, codes: npt.NDArray[np.uint64]
+        self, lows: Array, sides: Array, inherited: Array, axes: Nodes, codes: npt.NDArray[np.uint64]
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Return a feasible point of each box, given its parent's, and where one was found."""
+        """Return a feasible point of each box, and where one was found.
+
+        Given are the points of the parents, and the axes that these were cut across.
+        """
         points = self._space.project(self._origin + (lows + sides / 2) @ self._axes)
         found = self._feasible.holds(points)
-        kept = ~found & self._are_within(self.place(inherited), lows, sides)
+        inherited_places = self.place(inherited)
+        kept = ~found & self._are_within(inherited_places, lows, sides)
         points[kept], found = inherited[kept], found | kept
         for box in np.flatnonzero(~found):
-            rng = np.random.default_rng(int(codes[box]))
-            places = lows[box] + sides[box] * rng.random((SOUGHT, sides.shape[1]))
-            tried = self._feasible.approached(self._origin + places @ self._axes)
+            rng, axis = np.random.default_rng(int(codes[box])), axes[box]
+            drawn = lows[box] + sides[box] * rng.random((SOUGHT, sides.shape[1]))
+            moved = np.repeat(inherited_places[box][None], MOVED, axis=0)
+            moved[:, axis] = lows[box, axis] + sides[box, axis] * rng.random(MOVED)
+            tried = self._origin + np.concatenate([drawn, moved]) @ self._axes
+            for _ in range(REPAIRS):
+                clipped = np.clip(self.place(tried), lows[box], lows[box] + sides[box])
+                tried = self._feasible.approached(self._origin + clipped @ self._axes)
             tried = np.concatenate([self._group.fold(tried), self._seen])
-            places = np.concatenate([self.place(tried[:SOUGHT]), self._seen_places])
+            places = np.concatenate([self.place(tried[: SOUGHT + MOVED]), self._seen_places])
             good = self._feasible.holds(tried) & self._are_within(places, lows[box], sides[box])
             if good.any():
                 away = np.linalg.norm(places - lows[box] - sides[box] / 2, axis=1)

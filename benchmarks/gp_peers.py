@@ -152,7 +152,8 @@ class OrbitAveraged:
         self._first = problem.space.sample(first, np.random.default_rng(seed))
         self._points: list[Array] = []
         self._rewards: list[float] = []
-        self._due, self._state = 2.0, None
+        self._due = 2.0
+        self._state: Any = None
         # In the unit box, which BoTorch wants, g x is still an affine map.
         moves = group.elements(1_000_000)
         scaled = moves * self._widths / self._widths[:, None]
@@ -161,8 +162,8 @@ class OrbitAveraged:
 
     def ask(self) -> Array:
         """Return the point with the largest bound."""
-        from botorch.acquisition import UpperConfidenceBound
-        from botorch.optim import optimize_acqf
+        from botorch.acquisition.analytic import UpperConfidenceBound
+        from botorch.optim.optimize import optimize_acqf
 
         if len(self._points) < len(self._first):
             return np.asarray(self._first[len(self._points)])

@@ -35,9 +35,9 @@ from orbandit.agents.gaussian.acquisition import (
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters
 from orbandit.agents.gaussian.hypotheses import Choice, Hypotheses
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
+from orbandit.agents.gaussian.permutation_test import violation
 from orbandit.agents.gaussian.quotient_kernel import QuotientKernel
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
-from orbandit.agents.gaussian.violation import violation
 from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group
 from orbandit.groups.check import Names
@@ -134,7 +134,7 @@ class OrbitGP(Agent):
         orbit. `feasible` need not be invariant. If it is exact, images are one point to the model:
         a fold is asked for, but the initial design is not folded, and one point in three is played
         at a random image if the group is finite. If rewards then clearly violate the symmetry
-        (`gaussian/violation.py`), the agent warns once. Bernoulli rewards raise no warning. An
+        (`gaussian/permutation_test.py`), the agent warns once. Bernoulli rewards raise no warning. An
         agent that was loaded tests what it is told from then on.
     seed : int, SeedSequence or Generator, optional
         Source of randomness; by default a fresh one. The initial design, the candidates and

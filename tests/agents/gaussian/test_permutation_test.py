@@ -6,11 +6,11 @@ import scipy.special
 import scipy.stats
 
 import orbandit as ob
-from orbandit.agents.gaussian import violation as tested
+from orbandit.agents.gaussian import permutation_test as tested
 from orbandit.agents.gaussian.blended import Blended
 from orbandit.agents.gaussian.fit import Prior
+from orbandit.agents.gaussian.permutation_test import Arrangements, violation
 from orbandit.agents.gaussian.quotient_kernel import plain_kernel, quotient_kernel
-from orbandit.agents.gaussian.violation import Arrangements, violation
 from orbandit.optimize import History
 
 G, S = ob.groups, ob.spaces

@@ -349,11 +349,12 @@ def _draw_curves(place: Any, searches: Mapping[str, Sequence[Run]]) -> None:
     for name, known in PUBLISHED.items():
         place.axhline(known[16] / 1e3, color=GRAY, linewidth=0.6, zorder=0)
         place.text(10, known[16] / 1e3, f"{name}: {known[16] / 1e3:.0f}", fontsize=7, color=INK, va="bottom")
-    at = -np.inf
+    last = dict.fromkeys(BUDGETS, -np.inf)  # heights of names, of runs that end together
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
     for end, budget, rival in sorted(ends):
-        at = max(end, at + 3.0)
+        at = last[budget] = max(end, last[budget] + 4.0)
         name = f"{LOOKS[rival].name}: {end:.0f}"
-        place.text(1.06 * budget, at, name, color=LOOKS[rival].color, fontsize=9, va="center", backgroundcolor="white")
+        place.text(1.06 * budget, at, name, color=LOOKS[rival].color, fontsize=9, va="center", bbox=behind)
     place.set(xscale="log", xlabel="evaluations", ylabel="GWh in a year", title="IEA Wind Task 37, 16 turbines")
     place.spines[["top", "right"]].set_visible(False)
 

@@ -145,7 +145,7 @@ def test_cells_are_cut_only_so_often():
 
 
 def test_feasible_layouts_of_many_units_keep_their_cells():
-    """A half is left out only if it holds no feasible point, however small the cone of folds is."""
+    """In cells that hold a feasible layout one is found, though hardly any random point folds into them: 8 of 8 here."""
     farm = ob.problems.WindFarm(16, radius=1300.0, rose="iea37", spacing="constraint")
     region = FeasibleSet(farm.space, farm.feasible, farm.group.unit_coordinates)
     tree = CellTree(farm.space, farm.group, region)
@@ -158,7 +158,7 @@ def test_feasible_layouts_of_many_units_keep_their_cells():
             within = [half for half in halves[halves >= 0] if holds(tree, half, place)]
             node, depth = (within[0], depth + 1) if within else (NONE, depth)
         kept += depth == 22
-    assert kept >= 6  # none of them when cells were searched by random points alone
+    assert kept >= 6  # none when cells were searched by random points alone; rounding may cost one or two
     assert (region.holds(tree.points(np.arange(len(tree))))).all()
 
 

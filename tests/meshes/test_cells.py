@@ -145,7 +145,7 @@ def test_cells_are_cut_only_so_often():
 
 
 def test_feasible_layouts_of_many_units_keep_their_cells():
-    """In cells that hold a feasible layout one is found, though hardly any random point folds into them: 8 of 8 here."""
+    """In cells that hold a feasible layout one is found, though hardly any random point folds into them."""
     farm = ob.problems.WindFarm(16, radius=1300.0, rose="iea37", spacing="constraint")
     region = FeasibleSet(farm.space, farm.feasible, farm.group.unit_coordinates)
     tree = CellTree(farm.space, farm.group, region)

@@ -274,7 +274,7 @@ class OrbitGP(Agent):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
         if self._is_for_best and self._acquisition == "ucb" and self._beta is None and not self._is_binary:
-            return np.array(best_look(model, self._ground, rng)) + 0.0
+            return np.array(best_look(model, self._ground, rng, (self._rounds + pending) / self._goal)) + 0.0
         beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
         return np.array(best(model, self._ground, beta, rng)) + 0.0
@@ -391,6 +391,8 @@ class OrbitGP(Agent):
     def _fit(self, rounds: int) -> None:
         """Fit the parameters of a few models, take the most likely, and draw new candidates."""
         self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
+        if self._is_for_best and rounds < self._goal:
+            self._due = min(self._due, self._goal)  # the last recommendation is by all rewards
         self._fits += 1
         if not self.has_warned and not self._is_binary:
             self._look_for_violation()
@@ -413,7 +415,9 @@ class OrbitGP(Agent):
             prior = prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT)
         start = self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)
         best = model.rewards.points[int(model.means.argmax())] if self._is_for_best and not self._is_binary else None
-        found = self._hypotheses.most_likely(rewards, prior, start, best, noise, is_early=rounds < EARLY)
+        found = self._hypotheses.most_likely(
+            rewards, prior, start, best, noise, is_early=rounds < EARLY or rounds == self._goal
+        )
         self._start_at, self._choice = found.start, found.choice
         self._model = self._made(found.model, model.rewards, model.expected)
 

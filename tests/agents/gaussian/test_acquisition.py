@@ -55,7 +55,8 @@ def test_looks_for_the_best_stay_near_until_there_is_nothing_to_gain():
     space = ob.spaces.Box(0.0, 1.0, dim=3)
     for noise, steps in ((1e-6, 1), (1.0, 2), (10.0, 3)):
         model = model_on(space, noise=noise)
-        look, rng = best_look(model, Ground(FeasibleSet(space)), np.random.default_rng(1)), np.random.default_rng(1)
+        look = best_look(model, Ground(FeasibleSet(space)), np.random.default_rng(1), 0.0)
+        rng = np.random.default_rng(1)
         looks = [best_bound(model, Ground(FeasibleSet(space)), beta, rng) for beta in LADDER[:steps]]
         np.testing.assert_array_equal(look, looks[-1])
         means, variances = model.at(model.features(np.array(looks)))

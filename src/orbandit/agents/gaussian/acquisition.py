@@ -22,6 +22,7 @@ from orbandit._checks import Array
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Model
 from orbandit.agents.gaussian.moves import steps_from, unit_moves
+from orbandit.agents.gaussian.refinement import refinement
 from orbandit.agents.optimism import deviation_weight
 from orbandit.groups import Group
 from orbandit.spaces import Box, Space
@@ -36,6 +37,9 @@ LADDER = 1.0, 3.0, 9.0
 """Weights beta for simple regret. In many dimensions a large one goes to walls and corners, where
 the variance is largest, and a small one stays at the first local optimum. The last is for an
 overconfident model."""
+KNOWN = 1e-4
+"""The top is known, and not refined, if its expected regret is below this fraction of the best mean
+less the median."""
 GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
 """Least gain of a bound over the best mean: the larger of so many standard deviations of the noise,
 and this fraction of the best mean less the median."""
@@ -161,23 +165,38 @@ def scouts_of(model: Model, ground: Ground, beta: float, rng: np.random.Generato
     return Scouts(points, *model.at(model.features(points)))
 
 
-def best_look(model: Model, ground: Ground, rng: np.random.Generator) -> Array:
-    """Return the point to evaluate for simple regret.
+def best_look(model: Model, ground: Ground, rng: np.random.Generator, share: float) -> Array:
+    """Return the point to evaluate for simple regret, after this share of the horizon.
 
-    Exploit first, explore if that gains too little.
+    Exploit first, explore if that gains too little. Where no weight but the last gains enough, the
+    top is refined instead, with the probability share^2: what is found early may still be
+    improved, and what is refined early may be replaced.
     """
     if not model.size:
         return best_bound(model, ground, LADDER[0], rng)
     scouts = scouts_of(model, ground, LADDER[0], rng)
     look = best_bound(model, ground, LADDER[0], rng, scouts)
     told, best = model.posterior.means, float(bounds_of_rows(model, ground.region, 0.0).max())
-    enough = GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * float(told.max() - np.median(told))
+    spread = float(told.max() - np.median(told))
+    enough = max(GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * spread)
     for beta, farther in pairwise(LADDER):
         mean, variance = model.at(model.features(look[None]))
-        if mean[0] + beta * math.sqrt(variance[0]) - best >= max(enough):
+        if mean[0] + beta * math.sqrt(variance[0]) - best >= enough:
             break
+        if farther == LADDER[-1] and rng.random() < share**2:
+            found = refinement(model, ground.region, _top(model, ground.region), rng)
+            if found.regret > KNOWN * spread:
+                return np.asarray(ground.folded(found.point[None])[0])
         look = best_bound(model, ground, farther, rng, scouts)
     return look
+
+
+def _top(model: Model, region: FeasibleSet) -> Array:
+    """Return the end of a short ascent from the best observed point, by mean - CAUTION deviations."""
+    best = int(bounds_of_rows(model, region, -CAUTION).argmax())
+    start = model.rewards.points[best : best + 1]
+    tops, _ = ascend(_bounds(model, -CAUTION), region, start, model.shortest / 16, ASCENT_STEPS, 0.0)
+    return np.asarray(tops[0])
 
 
 def settled(model: Model, ground: Ground) -> Array:

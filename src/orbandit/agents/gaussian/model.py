@@ -193,6 +193,13 @@ class Model:
         variance_gradients = -2 * signal * (solutions[:, None] @ by_point)[:, 0]
         return means, variances, mean_gradients, variance_gradients
 
+    def mean_gradients(self, points: Array) -> Array:
+        """Return the gradients of the mean at (m, dim) points."""
+        if not self.size:
+            return np.zeros_like(points)
+        _, by_point = self.kernel.along_many(points, self.rewards.features, self.parameters.lengths)
+        return np.asarray(self.parameters.signal * (self.posterior.weights @ by_point))
+
     def joint(self, features: Array) -> tuple[Array, Array]:
         """Return the means at points and their covariances with each other."""
         own, spread = self._covariances(features, features), self.posterior.spread

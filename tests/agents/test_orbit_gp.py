@@ -160,6 +160,17 @@ def test_a_batch_is_fitted_once():
     assert many._fits > 1
 
 
+@pytest.mark.parametrize("goal", ["best", "regret"])
+def test_parameters_are_fitted_at_the_horizon_for_the_last_recommendation(goal, monkeypatch):
+    fitted, fit = [], ob.agents.OrbitGP._fit
+    monkeypatch.setattr(ob.agents.OrbitGP, "_fit", lambda self, rounds: (fitted.append(rounds), fit(self, rounds)))
+    agent = ob.agents.OrbitGP(ob.spaces.Box(0.0, 1.0, dim=1), horizon=17, goal=goal, seed=0)
+    for _ in range(17):
+        point = agent.ask()
+        agent.tell(point, 0.9 - abs(point[0] - 0.4))
+    assert fitted == [5, 6, 8, 10, 12, 15] + [17] * (goal == "best")
+
+
 def test_what_another_version_of_a_kernel_saved_is_worked_out_anew():
     cube = S.Box(0.0, 1.0, dim=3)
     agent = orbit_gp.OrbitGP(cube, G.CyclicShift(3), horizon=40, lipschitz=None, seed=0)

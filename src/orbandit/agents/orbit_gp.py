@@ -117,7 +117,9 @@ class OrbitGP(Agent):
         estimated below 3% of the signal variance, and sqrt(2 log(n / 1350)) once that is more, for
         the horizon n. If the goal is "best", and rewards are not Bernoulli, it is 1; 3 if the bound
         with 1 exceeds the best known mean by less than the standard deviation of the noise, and 9
-        if that with 3 does, too.
+        if that with 3 does, too; or then, the more often the less of the horizon is left, the point
+        is measured that tells most of where the maximum near the best point is
+        (`gaussian/refinement.py`).
     candidates : int, default 512
         Size of the space-filling design whose best points are starts for the maximisation of the
         acquisition function; from 8 to 100,000.
@@ -156,7 +158,7 @@ class OrbitGP(Agent):
 
     A round costs O(n^2 + n candidates) for n distinct points. Beyond 1,024 points, those are merged
     that lose the least information. Parameters are fitted to at most 256 points, whenever the
-    number of rewards has grown by a fifth.
+    number of rewards has grown by a fifth, and at the horizon if the goal is "best".
 
     Examples
     --------

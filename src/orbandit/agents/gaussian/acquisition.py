@@ -1,7 +1,8 @@
 """Acquisition functions on X/G: an upper confidence bound, or Thompson sampling.
 
     ucb         maximise m(x) + beta sqrt(v(x)),   beta as `deviations` says
-    best        the same with the first beta of LADDER that promises to gain enough, beyond the best mean known
+    best        the same with the first beta of LADDER that promises to gain enough, beyond the best mean known;
+                where none does, late rounds refine the top (`refinement.py`)
     thompson    draw a function from the posterior, at candidates near the best bounds, and play its largest value
 
 A bound is maximised by spectral projected gradients (Birgin, Martinez, Raydan 2000), which need

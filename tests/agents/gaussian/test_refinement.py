@@ -107,6 +107,7 @@ def test_looks_explore_first_and_refine_later(monkeypatch):
     space = ob.spaces.Box(0.0, 1.0, dim=2)
     model, ground = bowl(space, np.array([0.4, 0.6])), Ground(FeasibleSet(space))
     monkeypatch.setattr(acquisition, "GAIN_NOISE", 1e3)
+    monkeypatch.setattr(acquisition, "KNOWN", 0.0)
     top = _top(model, ground.region)
     early, late = (best_look(model, ground, np.random.default_rng(1), share) for share in (0.0, 1.0))
     _, variances = model.at(model.features(np.array([early, late])))

@@ -38,12 +38,12 @@ LADDER = 1.0, 3.0, 9.0
 """Weights beta for simple regret. In many dimensions a large one goes to walls and corners, where
 the variance is largest, and a small one stays at the first local optimum. The last is for an
 overconfident model."""
-KNOWN = 1e-4
-"""The top is known, and not refined, if its expected regret is below this fraction of the best mean
-less the median."""
 GAIN_NOISE, GAIN_SPREAD = 1.0, 0.01
 """Least gain of a bound over the best mean: the larger of so many standard deviations of the noise,
 and this fraction of the best mean less the median."""
+KNOWN = 0.1
+"""The top is known, and not refined, if its expected regret is below this part of the least gain.
+Where f has several basins, more is found by exploring then."""
 CAUTION = 0.5
 """Standard deviations subtracted from the mean of a point to be recommended."""
 SETTLING_STEPS, WAYS = 40, (0.0, 0.1, 0.25, 0.5, 0.75)
@@ -170,23 +170,22 @@ def best_look(model: Model, ground: Ground, rng: np.random.Generator, share: flo
     """Return the point to evaluate for simple regret, after this share of the horizon.
 
     Exploit first, explore if that gains too little. Where no weight but the last gains enough, the
-    top is refined instead, with the probability share^2: what is found early may still be
-    improved, and what is refined early may be replaced.
+    top is refined instead if it is not known, with the probability share^2: what is found early may
+    still be improved, and what is refined early may be replaced.
     """
     if not model.size:
         return best_bound(model, ground, LADDER[0], rng)
     scouts = scouts_of(model, ground, LADDER[0], rng)
     look = best_bound(model, ground, LADDER[0], rng, scouts)
     told, best = model.posterior.means, float(bounds_of_rows(model, ground.region, 0.0).max())
-    spread = float(told.max() - np.median(told))
-    enough = max(GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * spread)
+    enough = max(GAIN_NOISE * math.sqrt(model.parameters.noise), GAIN_SPREAD * float(told.max() - np.median(told)))
     for beta, farther in pairwise(LADDER):
         mean, variance = model.at(model.features(look[None]))
         if mean[0] + beta * math.sqrt(variance[0]) - best >= enough:
             break
         if farther == LADDER[-1] and rng.random() < share**2:
             found = refinement(model, ground.region, _top(model, ground.region), rng)
-            if found.regret > KNOWN * spread:
+            if found.regret > KNOWN * enough:
                 return np.asarray(ground.folded(found.point[None])[0])
         look = best_bound(model, ground, farther, rng, scouts)
     return look

@@ -62,7 +62,7 @@ def test_a_wrong_group_hides_the_optimum_unless_it_is_doubted():
 
 
 def test_a_true_group_is_used_and_a_wrong_one_is_not():
-    """The mean is taken to differ between images as far as it does."""
+    """Estimates of images agree if the group is true, and differ if it is wrong."""
     images = np.array([[0.1, 0.2, 0.9, 0.7], [0.9, 0.7, 0.1, 0.2]])
     for function in (true_symmetry, no_symmetry):
         agent = OrbitGP(SPACE, SWAP, horizon=60, reward_range=(-4.0, 1.0), goal="best", symmetry="approximate", seed=0)
@@ -70,9 +70,10 @@ def test_a_true_group_is_used_and_a_wrong_one_is_not():
             point = agent.ask()
             agent.tell(point, float(function(point[None])[0]))
         first, second = (agent.estimate(point) for point in images)
-        assert second - first == pytest.approx(
-            float(np.diff(function(images))[0]), abs=0.005 + 0.1 * (function is no_symmetry)
-        )
+        if function is true_symmetry:
+            assert second == pytest.approx(first, abs=0.005)
+        else:  # they are 1.26 apart, far from all that is good
+            assert second - first > 0.4
 
 
 def test_the_best_image_is_recommended_and_not_only_the_orbit():

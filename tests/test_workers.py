@@ -169,7 +169,8 @@ def test_a_lost_worker_of_a_cluster_is_no_failed_measurement(address, tmp_path):
         )
     assert len(best.history) == 12
     assert len(best.history.failed) == 0
-    assert count(tmp_path, "calls") == 12 + 1 + 1  # the one that was lost, and this
+    # the one that was lost, and this; and what the dead worker had measured, if it was not fetched yet
+    assert 12 + 1 + 1 <= count(tmp_path, "calls") <= 12 + 1 + 2
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -198,6 +199,7 @@ def test_a_measurement_that_takes_its_workers_with_it_is_begun_three_times(tmp_p
             pytest.raises(MeasurementError, match="KilledWorker") as caught,
         ):
             ob.maximize(measure, CUBE, S3, budget=9, seed=0, executor=executor, failures="avoid")
+        client.wait_for_workers(1)  # a cluster cannot be closed while a worker is started again
     assert isinstance(caught.value.__cause__, KilledWorker)
     assert count(tmp_path, "calls") == 3 + 1
     assert len(caught.value.history) == len(caught.value.history.failed) == 0

@@ -1,6 +1,6 @@
 """Problems to tune OrbitGP on: of the kinds that users have, and none of those that it is judged by.
 
-42 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
+50 noisy problems of 3 to 24 dimensions under symmetries of several kinds. They have other
 formulas, sizes, targets and noise than units_problems.py. `benchmarks/tuning.py` plays them.
 """
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import minimum_spanning_tree
 from units_problems import Record, Units
 from units_search import search
 
@@ -256,6 +257,47 @@ def _process(name: str, group: ob.groups.Group, size: int, noise: float) -> Unit
     return Units(name, process.space, group, process._mean, size, noise * process._scale, starts=found)
 
 
+def _spread(n: int, noise: float) -> Units:
+    """Units that want their farthest fellow far away, and a little less so to the north: corners."""
+
+    def mean(layouts: Array) -> Array:
+        farthest = np.linalg.norm(layouts[:, :, None] - layouts[:, None], axis=3).max(2).mean(1)
+        return np.asarray(farthest - 0.05 * np.abs(layouts[:, :, 1].mean(1) - 0.4))
+
+    return _units(f"spread{n}", n, mean, noise)
+
+
+def _span(n: int, noise: float) -> Units:
+    """Units of space that are joined by the longest tree: two opposite corners."""
+
+    def mean(x: Array) -> Array:
+        layouts = x.reshape(-1, n, 3)
+        gaps = np.linalg.norm(layouts[:, :, None] - layouts[:, None], axis=3)
+        return np.array([3 * (n - 1) - minimum_spanning_tree(3 - each).sum() for each in gaps]) / (n - 1)
+
+    corners = np.repeat([0.0, 1.0], [n // 2 * 3, n * 3 - n // 2 * 3])
+    group = G.BlockPermutation(n, 3)
+    return Units(f"span{n}", S.Box(0.0, 1.0, dim=3 * n), group, mean, 3, noise, starts=corners[None])
+
+
+def _design(n: int, noise: float) -> Units:
+    """Points of an experiment: how well they determine a quadratic response, by the determinant."""
+
+    def mean(layouts: Array) -> Array:
+        x, y = np.moveaxis(2 * layouts - 1, 2, 0)
+        terms = np.stack([np.ones_like(x), x, y, x * y, x**2, y**2], axis=2)
+        information = terms.swapaxes(1, 2) @ terms / n + 0.01 * np.eye(6)
+        return np.asarray(np.linalg.slogdet(information)[1] / 6)
+
+    return _units(f"design{n}", n, mean, noise)
+
+
+def _griewank(name: str, group: ob.groups.Group) -> Units:
+    """Griewank's function: many basins, of nearly one height for this noise."""
+    problem = P.Griewank(S.Box(-1.0, 1.0, dim=group.dim), group, seed=8)
+    return Units(name, problem.space, group, problem._mean, 1, 0.025, starts=problem.optimizer[None])
+
+
 def _rastrigin(dim: int) -> Units:
     """Rastrigin under sign flips and permutations, shifted."""
     group = G.SignedPermutation(dim)
@@ -305,6 +347,14 @@ BUILDERS: dict[str, Callable[[], Units]] = {
     "symmetric3": lambda: _process("symmetric3", G.Symmetric(3), 1, 0.03),
     "symmetric4": lambda: _process("symmetric4", G.Symmetric(4), 1, 0.03),
     "process2x2": lambda: _process("process2x2", G.BlockPermutation(2, 2), 2, 0.03),
+    "spread7": lambda: _spread(7, 0.005),
+    "spread12": lambda: _spread(12, 0.005),
+    "span6": lambda: _span(6, 0.02),
+    "span9": lambda: _span(9, 0.02),
+    "design9": lambda: _design(9, 0.03),
+    "design14": lambda: _design(14, 0.03),
+    "griewank4": lambda: _griewank("griewank4", G.SignedPermutation(4)),
+    "griewank5": lambda: _griewank("griewank5", G.SignFlips(5)),
     "process3x2": lambda: _process("process3x2", G.BlockPermutation(3, 2), 2, 0.03),
 }
 

@@ -6,7 +6,7 @@ import pytest
 import orbandit as ob
 from cases import SPACES
 from orbandit.agents.gaussian import acquisition
-from orbandit.agents.gaussian.acquisition import Ground, _top, best_look
+from orbandit.agents.gaussian.acquisition import Ground, _top, best_bound, best_look
 from orbandit.agents.gaussian.fit import Parameters
 from orbandit.agents.gaussian.model import Candidates, Model
 from orbandit.agents.gaussian.quotient_kernel import quotient_kernel
@@ -117,20 +117,24 @@ def test_looks_explore_first_and_refine_later(monkeypatch):
     np.testing.assert_array_equal(best_look(model, ground, np.random.default_rng(1), 1.0), early)
 
 
-def test_refinement_lowers_the_regret_where_noise_limits(monkeypatch):
-    """A noisy top among ripples, the same seeds with and without; means over seeds."""
-    space, group = ob.spaces.Box(0.0, 1.0, dim=4), ob.groups.BlockPermutation(2, 2)
-    target = np.array([0.3, 0.4, 0.7, 0.8])
+def test_refinement_lowers_the_regret_where_noise_limits():
+    """A bowl whose noise is as large as its depth, looked at 60 times more: 0.46 of the regret with weight 9."""
+    space, top, noise = ob.spaces.Box(0.0, 1.0, dim=4), np.linspace(0.35, 0.6, 4), 0.01
+    region = FeasibleSet(space)
 
-    def mean(x):
-        away = group.align(x, target) - target
-        return float(np.exp(-3 * (away**2).sum()) + 0.1 * np.cos(12 * away).mean())
+    def regret(seed, look):
+        model, rng = bowl(space, top, 30, noise, seed), np.random.default_rng(seed)
+        for _ in range(60):
+            point = look(model, rng)
+            value = 0.9 - ((point - top) ** 2).sum() + np.sqrt(noise) * rng.standard_normal()
+            model.add(point, model.features(point[None])[0], float(value))
+        return ((_top(model, region) - top) ** 2).sum()
 
-    def regret(seed):
-        rng = np.random.default_rng([seed, 1])
-        best = ob.maximize(lambda x: mean(x) + 0.05 * rng.normal(), space, group, budget=100, seed=seed, progress=False)
-        return 1.1 - mean(best.point)
+    def refined(model, rng):
+        return refinement(model, region, _top(model, region), rng).point
 
-    refined = np.mean([regret(seed) for seed in range(5)])
-    monkeypatch.setattr(acquisition, "KNOWN", np.inf)
-    assert refined < 0.75 * np.mean([regret(seed) for seed in range(5)])
+    def explored(model, rng):
+        return best_bound(model, Ground(region), 9.0, rng)
+
+    with_it, without = (np.mean([regret(seed, look) for seed in range(40)]) for look in (refined, explored))
+    assert with_it < 0.85 * without

@@ -92,3 +92,33 @@ def distance_square(a, b, frequencies, signed, others=None):
         gap = sum(math.cos(w * d) for d in one) / len(one) - sum(math.cos(w * d) for d in two) / len(two)
         total += len(one) * gap**2
     return total / len(frequencies)
+
+
+def evolved(mean, step, covariance, paths, generation, members):
+    """One generation of an evolution strategy without walls, written as in Hansen's tutorial, number by number.
+
+    Members are (point, reward) in any order; returns the new mean, step, covariance and paths.
+    """
+    n, size = len(mean), len(members)
+    ranked = [point for point, _ in sorted(members, key=lambda member: -member[1])]
+    raw = [math.log((size + 1) / 2) - math.log(i) for i in range(1, size // 2 + 1)]
+    w = [each / sum(raw) for each in raw]
+    mu = 1 / sum(each**2 for each in w)
+    c_s = (mu + 2) / (n + mu + 5)
+    d_s = 1 + 2 * max(0, math.sqrt((mu - 1) / (n + 1)) - 1) + c_s
+    c_c = (4 + mu / n) / (n + 4 + 2 * mu / n)
+    c_1 = 2 / ((n + 1.3) ** 2 + mu)
+    c_mu = min(1 - c_1, 2 * (mu - 2 + 1 / mu) / ((n + 2) ** 2 + mu))
+    y = [(point - mean) / step for point in ranked[: len(w)]]
+    y_w = sum(each * one for each, one in zip(w, y, strict=True))
+    values, vectors = np.linalg.eigh(covariance)
+    inverse_root = vectors @ np.diag(values**-0.5) @ vectors.T
+    p_s = (1 - c_s) * paths[0] + math.sqrt(c_s * (2 - c_s) * mu) * inverse_root @ y_w
+    usual = math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n**2))
+    norm = math.sqrt(p_s @ p_s)
+    h = float(norm / math.sqrt(1 - (1 - c_s) ** (2 * (generation + 1))) < (1.4 + 2 / (n + 1)) * usual)
+    p_c = (1 - c_c) * paths[1] + h * math.sqrt(c_c * (2 - c_c) * mu) * y_w
+    kept = 1 + c_1 * (1 - h) * c_c * (2 - c_c) - c_1 - c_mu
+    spread = sum(each * np.outer(one, one) for each, one in zip(w, y, strict=True))
+    covariance = kept * covariance + c_1 * np.outer(p_c, p_c) + c_mu * spread
+    return mean + step * y_w, step * math.exp(c_s / d_s * (norm / usual - 1)), covariance, [p_s, p_c]

@@ -361,6 +361,8 @@ class Driver:
         """Return whether the last outcome requires a new range."""
         if self._range is None:
             return True
+        if self._known >= 0 and getattr(self._agent, "is_by_rank", False):
+            return self._is_above(outcome)
         is_grown = len(self) >= RANGE_GROWTH * self._set_at
         if outcome.value is None or outcome.is_pruned or math.isinf(outcome.value):
             self._is_rough = True
@@ -369,6 +371,13 @@ class Driver:
                 return True
             self._is_rough = True  # an outlier
         return self._is_rough and is_grown
+
+    def _is_above(self, outcome: Outcome) -> bool:
+        """Return whether a value is above the range and no outlier, so that its rank would be lost."""
+        if self._range is None or outcome.value is None or outcome.is_pruned or not math.isfinite(outcome.value):
+            return False
+        gain = self._sign * outcome.value
+        return gain * self._range.unit > self._range.high and Range.of(self._gains).holds(gain)
 
     def _set_range(self) -> None:
         self._range = Range.of(self._gains)

@@ -48,6 +48,10 @@ class Ledger:
         """The handle of each pending measurement, in the order of `keys`."""
         return np.array([handle for handles in self.pending.values() for handle in handles], dtype=np.int64)
 
+    def holds(self, key: Any) -> bool:
+        """Return whether a point was asked for or expected, and not told."""
+        return key in self.pending or (self.last is not None and self.last[0] == key)
+
     def add(self, key: Any, handle: int) -> None:
         """Add a pending measurement."""
         self.pending.setdefault(key, []).append(handle)

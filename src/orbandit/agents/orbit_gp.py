@@ -32,6 +32,7 @@ from orbandit.agents.gaussian.acquisition import (
     settled,
     spread_out,
 )
+from orbandit.agents.gaussian.evolution import Evolution
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters
 from orbandit.agents.gaussian.hypotheses import Choice, Hypotheses
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
@@ -45,8 +46,9 @@ from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
-DESIGN_STREAM, IMAGE_STREAM = 2**32, 2**32 + 1
-"""Mark the seeds of the initial design, and of images, which those of rounds never contain."""
+DESIGN_STREAM, IMAGE_STREAM, EVOLUTION_STREAM = 2**32, 2**32 + 1, 2**32 + 2
+"""Mark the seeds of the initial design, of images, and of an evolution strategy, which those of
+rounds never contain."""
 IMAGE_EVERY, IMAGES_DRAWN = 3, 8
 """One point in so many is played at a random image, the first of so many that is feasible and no
 fold."""
@@ -55,6 +57,9 @@ FIRST_FIT, FIT_GROWTH, EARLY = 5, 1.2, 100
 they start from the prior medians, too."""
 MAX_DISTINCT_POINTS, MAX_FITTED_POINTS = 1024, 256
 """Most distinct points, and most of them that parameters are fitted to."""
+MODEL_ROUNDS, EVOLVED_ROUNDS = 1000, 1000
+"""Rounds from which an evolution strategy chooses if only the best point counts, and the least
+number of rounds left to it."""
 THINNED_PART = 0.75
 """Fraction of the points that is kept when there are too many."""
 BINARY_SIGNAL = 0.1
@@ -156,9 +161,16 @@ class OrbitGP(Agent):
 
     Pending points are handled as by a kriging believer: the model is told its posterior mean there.
 
-    A round costs O(n^2 + n candidates) for n distinct points. Beyond 1,024 points, those are merged
-    that lose the least information. Parameters are fitted to at most 256 points, whenever the
-    number of rewards has grown by a fifth, and at the horizon if the goal is "best".
+    If the goal is "best", and the horizon at least 2,000, the model chooses 1,000 points, as if
+    there were no more; then an evolution strategy chooses, which begins at the best point so far
+    (`gaussian/evolution.py`). It ranks rewards, and recommends the mean of its last generation. The
+    model is told only one point of each generation. Without a horizon it begins anew when that
+    doubles. `beta`, Thompson sampling and Bernoulli rewards are for the model alone.
+
+    A round of the model costs O(n^2 + n candidates) for n distinct points. Beyond 1,024 points,
+    those are merged that lose the least information. Parameters are fitted to at most 256 points,
+    whenever the number of rewards has grown by a fifth, and, if the goal is "best", at the horizon
+    or before an evolution strategy begins.
 
     Examples
     --------
@@ -247,17 +259,54 @@ class OrbitGP(Agent):
         unseen = Rewards(np.empty((0, dim)), kernel.features(np.empty((0, dim))), none, none, none)
         self._model = self._made(Hypothesis(kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
+        self._begin_evolution(None)
 
     def _choose(self) -> int:
-        self.arms.chosen = self._turned(self._proposal(self._believed()))
+        if self._evolution is None and self._can_evolve:
+            self._begin_evolution(Evolution(self._ground.region, self._settled, self._goal - self._rounds))
+        if self._evolution is None:
+            self.arms.chosen = self._turned(self._proposal(self._believed()))
+            return 0
+        rng = np.random.default_rng([self._salt, EVOLUTION_STREAM, self._number_drawn])
+        drawn, self.arms.chosen = self._evolution.drawn(rng)
+        self._number_drawn += 1
+        self._drawn[self.arms.key(self.arms.point(0))] = drawn
         return 0
+
+    @property
+    def _seeks_best(self) -> bool:
+        """Whether points are chosen for the last recommendation alone."""
+        return self._is_for_best and self._acquisition == "ucb" and self._beta is None and not self._is_binary
+
+    @property
+    def _can_evolve(self) -> bool:
+        """Whether an evolution strategy is to begin."""
+        is_over = self._rounds >= MODEL_ROUNDS and self._goal - self._rounds >= EVOLVED_ROUNDS
+        return is_over and self._seeks_best
+
+    @property
+    def _model_goal(self) -> int:
+        """The round that choices by the model plan for: the horizon, or when an evolution strategy begins."""
+        evolves = self._seeks_best and self._goal >= MODEL_ROUNDS + EVOLVED_ROUNDS and self._rounds <= MODEL_ROUNDS
+        return MODEL_ROUNDS if evolves else self._goal
+
+    def _begin_evolution(self, evolution: Evolution | None) -> None:
+        """Let an evolution strategy choose from now on, or none."""
+        self._evolution = evolution
+        self._drawn: dict[bytes, Array] = {}  # pending points, as they were drawn
+        self._number_drawn = 0
+
+    @property
+    def is_by_rank(self) -> bool:
+        """Whether choices depend on further rewards only by their ranks."""
+        return self._evolution is not None
 
     def _turned(self, point: Array) -> Array:
         """Return a point, or now and then an image of it, so that a wrong group is noticed."""
         group, number = self._group, self._rounds + len(self._ledger)
         if group is None or not self._ground.is_exact or not 1 < group.order < math.inf:
             return point
-        if number % IMAGE_EVERY or number < design_size(self._space, self._goal, self._is_for_best):
+        if number % IMAGE_EVERY or number < design_size(self._space, self._model_goal, self._is_for_best):
             return point
         rng = np.random.default_rng([self._salt, IMAGE_STREAM, number])
         images = np.asarray(self._space.project(group.act(group.random(IMAGES_DRAWN, rng), point)))
@@ -272,11 +321,11 @@ class OrbitGP(Agent):
     def _proposal(self, model: Model) -> Array:
         """Return the point to play; the same for the same data."""
         pending = len(self._ledger)
-        if self._rounds + pending < design_size(self._space, self._goal, self._is_for_best):
+        if self._rounds + pending < design_size(self._space, self._model_goal, self._is_for_best):
             return self._designed(self._rounds + pending)
         rng = np.random.default_rng([self._salt, self._rounds, pending])
-        if self._is_for_best and self._acquisition == "ucb" and self._beta is None and not self._is_binary:
-            return np.array(best_look(model, self._ground, rng, (self._rounds + pending) / self._goal)) + 0.0
+        if self._seeks_best:
+            return np.array(best_look(model, self._ground, rng, (self._rounds + pending) / self._model_goal)) + 0.0
         beta = self._beta or deviations(self._goal, self._is_binary, model.parameters)
         best = best_bound if self._acquisition == "ucb" else best_draw
         return np.array(best(model, self._ground, beta, rng)) + 0.0
@@ -311,6 +360,8 @@ class OrbitGP(Agent):
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         inside = self._points.inside(point)
+        if self._evolution is not None and not self._evolve(self._evolution, self.arms.key(point), inside, value):
+            return
         placed = self._placed(inside)
         feature = self._model.features(placed[None])[0]
         self._fantasy = None
@@ -319,11 +370,25 @@ class OrbitGP(Agent):
         if self._model.size >= MAX_DISTINCT_POINTS and self._model.place(feature)[0] == self._model.size:
             self._thin()
         self._model.add(placed, feature, value)
-        if self._rounds + 1 >= self._due and not self._holds:
+        if self._is_due(self._rounds + 1) and not self._holds:
             self._fit(self._rounds + 1)
+
+    def _evolve(self, evolution: Evolution, key: bytes, inside: Array, value: float) -> bool:
+        """Learn a reward by its rank; return whether it is of a generation's mean, which the model learns, too."""
+        drawn = self._drawn.pop(key, None)
+        if drawn is None:
+            drawn = evolution.injected(inside)
+        is_mean = np.array_equal(drawn, evolution.mean)
+        if evolution.add(drawn, value):
+            self._drawn = {key: drawn for key, drawn in self._drawn.items() if self._ledger.holds(key)}
+        return is_mean
 
     _holds = False
     """Whether fits wait until a batch is told."""
+
+    def _is_due(self, rounds: int) -> bool:
+        """Return whether parameters are to be fitted; not while an evolution strategy chooses."""
+        return rounds >= self._due and self._evolution is None
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
         """Fit the parameters once, after all."""
@@ -332,7 +397,7 @@ class OrbitGP(Agent):
             self._tell_each(points, rewards)
         finally:
             self._holds = False
-        if self._rounds >= self._due:
+        if self._is_due(self._rounds):
             self._fit(self._rounds)
 
     def _expect(self, handle: int, point: Any, amount: float) -> None:
@@ -343,10 +408,20 @@ class OrbitGP(Agent):
             self._pretend(self._placed(self._points.inside(asked)))
 
     def _recommend(self) -> Array:
-        """Return a point with a large mean - 0.5 deviations, near the best observed points."""
+        """Return a point with a large mean - 0.5 deviations, near the best observed points.
+
+        Or the mean of an evolution strategy, once it has moved.
+        """
         if not self._model.size:
             return self.arms.units.leave(self._proposal(self._model))
-        return self.arms.units.leave(settled(self._model, self._ground) + 0.0)
+        if self._evolution is not None and self._evolution.generations:
+            return self.arms.units.leave(self._placed(self._evolution.mean) + 0.0)
+        return self.arms.units.leave(self._settled)
+
+    @property
+    def _settled(self) -> Array:
+        """The point that the model recommends."""
+        return settled(self._model, self._ground) + 0.0
 
     def _estimate(self, point: Any) -> Any:
         if not self._model.size:
@@ -388,13 +463,15 @@ class OrbitGP(Agent):
         return low, high
 
     def _renew(self) -> None:
-        """Set the new horizon: only the weight of the deviation changes."""
+        """Set the new horizon: the weight of the deviation changes, and an evolution strategy starts anew."""
+        if self._evolution is not None:
+            self._evolution = self._evolution.restart(self._goal - self._rounds)
 
     def _fit(self, rounds: int) -> None:
         """Fit the parameters of a few models, take the most likely, and draw new candidates."""
         self._due = max(rounds + 1, math.ceil(FIT_GROWTH * rounds))
-        if self._is_for_best and rounds < self._goal:
-            self._due = min(self._due, self._goal)  # the last recommendation is by all rewards
+        if self._is_for_best and rounds < self._model_goal:
+            self._due = min(self._due, self._model_goal)  # what is recommended then is by all rewards
         self._fits += 1
         if not self.has_warned and not self._is_binary:
             self._look_for_violation()
@@ -417,7 +494,7 @@ class OrbitGP(Agent):
             prior = prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT)
         start = self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)
         best = model.rewards.points[int(model.means.argmax())] if self._is_for_best and not self._is_binary else None
-        is_early = rounds < EARLY or (self._is_for_best and rounds == self._goal)
+        is_early = rounds < EARLY or (self._is_for_best and rounds == self._model_goal)
         found = self._hypotheses.most_likely(rewards, prior, start, best, noise, is_early=is_early)
         self._start_at, self._choice = found.start, found.choice
         self._model = self._made(found.model, model.rewards, model.expected)
@@ -469,7 +546,12 @@ class OrbitGP(Agent):
         point = self._choice.reference
         reference = np.empty((0, self._space.dim)) if point is None else point[None]
         start = np.array([self._start_at.signal, self._start_at.noise, *self._start_at.lengths])
-        return state, {**self._model.arrays(), "reference": reference, "start": start}
+        arrays = {**self._model.arrays(), "reference": reference, "start": start}
+        if self._evolution is not None:
+            state["number_drawn"] = self._number_drawn
+            drawn = np.array(list(self._drawn.values())).reshape(-1, self._space.dim)
+            arrays |= self._evolution.arrays() | {"drawn": drawn, "drawn_asked": self.arms.packed(list(self._drawn))}
+        return state, arrays
 
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._salt = as_count(state["salt"], "salt", minimum=0, maximum=MAX_COUNT)
@@ -487,8 +569,19 @@ class OrbitGP(Agent):
         features = kernel.features(arrays["points"])
         self._model, is_of_kernel = Model.restore(kernel, self._pool(kernel), features, arrays)
         self._start_at = self._loaded_start(arrays)
+        self._begin_evolution(None)
+        if "evolution" in arrays:
+            self._restore_evolution(state, arrays)
         if not is_of_kernel:
             self._fit(self._rounds)
+
+    def _restore_evolution(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self._begin_evolution(Evolution.restored(self._ground.region, arrays))
+        self._number_drawn = as_count(state["number_drawn"], "number_drawn", minimum=0, maximum=MAX_COUNT)
+        keys, drawn = self.arms.unpacked(arrays["drawn_asked"]), arrays["drawn"]
+        if drawn.shape != (len(keys), self._space.dim) or not np.isfinite(drawn).all():
+            raise ValueError(f"{len(keys)} points drawn, and an array of shape {drawn.shape}")
+        self._drawn = dict(zip(keys, drawn, strict=True))
 
     def _check_inside(self, points: Array) -> None:
         if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():

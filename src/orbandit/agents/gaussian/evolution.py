@@ -1,0 +1,209 @@
+"""Evolution: a covariance matrix adaptation evolution strategy for the many rounds after a model's.
+
+A process that was fitted to all rewards costs O(n^2) a round, and soon more rewards do not make it
+better: near the maximum its error is no longer the noise but its own, such as the kinks that it
+takes for noise. An evolution strategy has no model but the ranks of rewards. It draws
+
+    x = m + s N(0, C)                                                                         (5)
+
+moves the mean m towards the better half of a generation, and adapts the step s and the covariance
+matrix C by the steps of the mean. N. Hansen, The CMA evolution strategy: a tutorial, 2016, whose
+equation numbers are given below, with positive weights. What differs: generations are large, which
+averages over noise; the first step is small, since the model's best point is good; and points are
+brought into the feasible set, but C learns of them as they were drawn. The mean is brought there,
+too, so that it can rest on a wall. Points that it did not draw are learnt from as well: those too
+far away are moved towards the mean (N. Hansen, Injecting external solutions into CMA-ES, 2011).
+"""
+
+import math
+from typing import NamedTuple, final
+
+import numpy as np
+
+from orbandit._checks import Array
+from orbandit.agents.files import Arrays
+from orbandit.spaces.feasible_set import FeasibleSet
+
+GENERATION = 8.0
+"""Points of a generation, over the root of the number of rounds."""
+FIRST_STEP = 0.02
+"""The first step, over the width of each coordinate."""
+LEAST_EIGENVALUE = 1e-12
+"""Least eigenvalue of C over the largest one."""
+
+
+class Rates(NamedTuple):
+    """The weights, and the learning rates that follow from them and the dimension; table 1."""
+
+    weights: Array
+    mass: float
+    path: float
+    damping: float
+    covariance_path: float
+    one: float
+    many: float
+
+
+def rates(size: int, dim: int) -> Rates:
+    """Return weights and learning rates for generations of a size, table 1 with positive weights."""
+    kept = size // 2
+    weights = math.log((size + 1) / 2) - np.log(np.arange(1, kept + 1))
+    weights /= weights.sum()
+    mass = float(1 / (weights**2).sum())  # mu_eff
+    path = (mass + 2) / (dim + mass + 5)  # c_sigma
+    damping = 1 + 2 * max(0.0, math.sqrt((mass - 1) / (dim + 1)) - 1) + path  # d_sigma
+    covariance_path = (4 + mass / dim) / (dim + 4 + 2 * mass / dim)  # c_c
+    one = 2 / ((dim + 1.3) ** 2 + mass)  # c_1
+    many = min(1 - one, 2 * (mass - 2 + 1 / mass) / ((dim + 2) ** 2 + mass))  # c_mu
+    return Rates(weights, mass, path, damping, covariance_path, one, many)
+
+
+@final
+class Evolution:
+    """An evolution strategy about a point.
+
+    Parameters
+    ----------
+    region : FeasibleSet
+        The feasible set.
+    mean : (dim,) array
+        A feasible point to begin at.
+    rounds : int
+        Number of rounds there will be.
+
+    Attributes
+    ----------
+    mean : (dim,) array
+        The mean of the next generation, a feasible point.
+    generations : int
+        How many generations have ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orbandit as ob
+    >>> region, rng = FeasibleSet(ob.spaces.Box(0.0, 1.0, dim=3)), np.random.default_rng(0)
+    >>> search = Evolution(region, np.full(3, 0.5), 3_000)
+    >>> for number in range(3_000):
+    ...     drawn, point = search.drawn(rng)
+    ...     search.add(drawn, -np.abs(point - [0.45, 0.53, 0.48]).sum() + 0.01 * rng.normal())
+    >>> search.mean.round(2).tolist()
+    [0.45, 0.53, 0.48]
+    """
+
+    def __init__(self, region: FeasibleSet, mean: Array, rounds: int) -> None:
+        low, high = region.space.bounds
+        dim = len(mean)
+        self._region, self.mean, self.generations = region, mean.copy(), 0
+        self.size = max(4 + int(3 * math.log(dim)), round(GENERATION * math.sqrt(rounds)))
+        self._rates = rates(self.size, dim)
+        self.step, self._covariance = FIRST_STEP, np.diag((high - low) ** 2)
+        self._paths = np.zeros((2, dim))
+        self._members: list[tuple[Array, float]] = []
+        self._is_new = True  # whether no point of this generation was drawn
+        self._decompose()
+
+    def drawn(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return a new point as it was drawn, and the feasible point to measure instead.
+
+        The first of a generation is its mean.
+        """
+        if self._is_new:
+            self._is_new = False
+            return self.mean.copy(), self.mean.copy()
+        drawn = self.mean + self.step * self._root @ rng.standard_normal(len(self.mean))  # eq. (5)
+        return drawn, self._brought(drawn)
+
+    def injected(self, point: Array) -> Array:
+        """Return a point that was not drawn here, or a nearer one on the way to it: as if it had been."""
+        dim, away = len(point), point - self.mean
+        length = float(np.linalg.norm(self._inverse_root @ away)) / self.step
+        farthest = math.sqrt(dim) + 2 * dim / (dim + 2)
+        return np.asarray(self.mean + away * min(1.0, farthest / max(length, np.finfo(float).tiny)))
+
+    def add(self, drawn: Array, value: float) -> bool:
+        """Learn the reward of a point as it was drawn; return whether it ends a generation."""
+        self._members.append((drawn, value))
+        if len(self._members) < self.size:
+            return False
+        points, values = (np.array(part) for part in zip(*self._members, strict=True))
+        self._members = []
+        self._end_generation(points[np.argsort(-values, kind="stable")])
+        return True
+
+    def restart(self, rounds: int) -> "Evolution":
+        """Return an evolution strategy about the mean, for so many rounds."""
+        return Evolution(self._region, self.mean, rounds)
+
+    def arrays(self) -> Arrays:
+        """Return the state."""
+        members = [np.append(point, value) for point, value in self._members]
+        return {
+            "evolution": np.array([self.size, self.step, self.generations, self._is_new]),
+            "evolution_mean": self.mean,
+            "evolution_paths": self._paths,
+            "evolution_covariance": self._covariance,
+            "evolution_members": np.array(members).reshape(-1, len(self.mean) + 1),
+        }
+
+    @classmethod
+    def restored(cls, region: FeasibleSet, arrays: Arrays) -> "Evolution":
+        """Return the evolution strategy with these `arrays`, checked."""
+        dim = region.space.dim
+        shapes = {"": (4,), "_mean": (dim,), "_paths": (2, dim), "_covariance": (dim, dim)}
+        for name, shape in shapes.items():
+            array = arrays["evolution" + name]
+            if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+                raise ValueError(f"evolution{name} of shape {array.shape} and type {array.dtype}, or no numbers")
+        size, step, generations, is_new = arrays["evolution"].tolist()
+        mean, covariance = arrays["evolution_mean"], arrays["evolution_covariance"]
+        members = arrays["evolution_members"]
+        proper = size == int(size) >= 4 and step > 0 and generations == int(generations) >= 0
+        if not proper or not region.space.contains(mean, tol=region.space.tolerance):
+            raise ValueError("an evolution strategy that cannot be")
+        if members.shape != (len(members), dim + 1) or len(members) >= size or not np.isfinite(members).all():
+            raise ValueError(f"members of a generation of shape {members.shape}")
+        if not np.array_equal(covariance, covariance.T) or np.linalg.eigvalsh(covariance)[0] <= 0:
+            raise ValueError("a covariance matrix that is not positive definite")
+        found = cls(region, mean, 1)
+        found.size, found.step, found.generations = int(size), step, int(generations)
+        found._rates, found._paths, found._covariance = rates(found.size, dim), arrays["evolution_paths"], covariance
+        found._members, found._is_new = [(row[:-1], float(row[-1])) for row in members], bool(is_new)
+        found._decompose()
+        return found
+
+    def _end_generation(self, points: Array) -> None:
+        """Move the mean and adapt step and covariances, given points as drawn, the best first."""
+        rates, dim = self._rates, len(self.mean)
+        steps = (points[: len(rates.weights)] - self.mean) / self.step
+        mean = self._brought(self.mean + self.step * rates.weights @ steps)  # eqs. (41), (42)
+        moved = (mean - self.mean) / self.step
+        usual = math.sqrt(dim) * (1 - 1 / (4 * dim) + 1 / (21 * dim**2))  # E |N(0, I)|
+        path, covariance_path = self._paths
+        path = (1 - rates.path) * path
+        path += math.sqrt(rates.path * (2 - rates.path) * rates.mass) * (self._inverse_root @ moved)  # eq. (43)
+        length = float(np.linalg.norm(path))
+        known = 1 - (1 - rates.path) ** (2 * (self.generations + 1))
+        is_slow = length / math.sqrt(known) < (1.4 + 2 / (dim + 1)) * usual  # h_sigma
+        self.step *= math.exp(min(1.0, rates.path / rates.damping * (length / usual - 1)))  # eq. (44)
+        covariance_path = (1 - rates.covariance_path) * covariance_path
+        if is_slow:
+            scale = math.sqrt(rates.covariance_path * (2 - rates.covariance_path) * rates.mass)
+            covariance_path = covariance_path + scale * moved  # eq. (45)
+        lost = 0.0 if is_slow else rates.covariance_path * (2 - rates.covariance_path)
+        self._covariance = (1 - rates.one * (1 - lost) - rates.many) * self._covariance
+        self._covariance += rates.one * np.outer(covariance_path, covariance_path)
+        self._covariance += rates.many * (steps.T * rates.weights) @ steps  # eq. (47)
+        self.mean, self._paths = mean, np.array([path, covariance_path])
+        self.generations, self._is_new = self.generations + 1, True
+        self._decompose()
+
+    def _brought(self, point: Array) -> Array:
+        return np.array(self._region.brought(point[None], self.mean[None])[0])
+
+    def _decompose(self) -> None:
+        """Compute the root of C and its inverse."""
+        self._covariance = (self._covariance + self._covariance.T) / 2
+        values, vectors = np.linalg.eigh(self._covariance)
+        roots = np.sqrt(np.maximum(values, LEAST_EIGENVALUE * values[-1]))
+        self._root, self._inverse_root = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T

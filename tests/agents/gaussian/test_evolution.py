@@ -1,0 +1,151 @@
+"""Evolution: beside its slow twin, on walls and constraints, under noise and ties, from elsewhere, and from files."""
+
+import numpy as np
+import pytest
+
+import naive_gp
+import orbandit as ob
+from cases import SPACES
+from orbandit.agents.gaussian import evolution
+from orbandit.agents.gaussian.evolution import FIRST_STEP, Evolution, rates
+from orbandit.spaces.feasible_set import FeasibleSet
+
+
+def searched(region, start, mean, rounds, noise=0.0, seed=0):
+    """Return an evolution strategy after so many rounds, and the points measured."""
+    rng, search, points = np.random.default_rng(seed), Evolution(region, start, rounds), []
+    for _ in range(rounds):
+        drawn, point = search.drawn(rng)
+        points.append(point)
+        search.add(drawn, float(mean(point) + noise * rng.standard_normal()))
+    return search, np.array(points)
+
+
+def test_generations_are_those_of_the_slow_twin():
+    region, rng = FeasibleSet(ob.spaces.Box(-9.0, 9.0, dim=3)), np.random.default_rng(3)
+    start = np.array([0.3, -0.2, 0.1])
+    search = Evolution(region, start, 60)
+    state = start, FIRST_STEP, np.diag(np.full(3, 18.0**2)), np.zeros((2, 3))
+    for generation in range(12):
+        members = []
+        for _ in range(search.size):
+            drawn, point = search.drawn(rng)
+            np.testing.assert_array_equal(drawn, point)
+            members.append((drawn, -np.abs(point - [1.0, 0.0, -1.0]).sum() + 0.1 * rng.standard_normal()))
+        state = naive_gp.evolved(*state, generation, members)
+        assert [search.add(*member) for member in members] == [False] * (search.size - 1) + [True]
+        arrays = search.arrays()
+        np.testing.assert_allclose(search.mean, state[0], rtol=1e-9)
+        np.testing.assert_allclose(search.step, state[1], rtol=1e-9)
+        np.testing.assert_allclose(arrays["evolution_covariance"], state[2], rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(arrays["evolution_paths"], state[3], rtol=1e-8, atol=1e-12)
+    assert search.generations == 12
+
+
+@pytest.mark.parametrize("size", [4, 7, 50, 2_000])
+@pytest.mark.parametrize("dim", [1, 2, 40])
+def test_weights_and_rates_are_shares(size, dim):
+    found = rates(size, dim)
+    assert found.weights.sum() == pytest.approx(1)
+    assert (np.diff(found.weights) < 0).all()
+    assert found.weights[-1] > 0
+    assert 1 <= found.mass <= size / 2
+    assert 0 < found.one + found.many <= 1
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_it_climbs_to_tops_inside_and_on_walls_of_every_space(name, monkeypatch):
+    """Far away and without noise, by many small generations."""
+    monkeypatch.setattr(evolution, "GENERATION", 1.0)
+    space = SPACES[name]()
+    region, rng = FeasibleSet(space), np.random.default_rng(1)
+    width = float(np.ptp(space.bounds, axis=0).max())
+    start, inner, away = space.sample(3, rng)
+    slope = (away - start) / np.linalg.norm(away - start)
+    corner = space.project((start + 100 * width * slope)[None])[0]
+    for top, mean in (
+        (inner, lambda x: -(((x - inner) / width) ** 2).sum()),
+        (corner, lambda x: (x - corner) @ slope / width),
+    ):
+        search, points = searched(region, start, mean, 4_000)
+        assert space.contains(points, tol=space.tolerance).all()
+        assert space.contains(search.mean, tol=space.tolerance)
+        assert mean(search.mean) >= mean(top) - 1e-3
+        assert mean(start) < mean(top) - 1e-2
+
+
+def test_noise_is_averaged_over():
+    """From a point as good as a model finds: 2,000 evaluations, whose noise is 200 times the regret, or 2."""
+    space, top = ob.spaces.Box(0.0, 1.0, dim=6), np.linspace(0.3, 0.7, 6)
+    for seed in range(3):
+        start = top + 0.05 * np.random.default_rng(seed).standard_normal(6)
+
+        def regret(point):
+            return float(((point - top) ** 2).sum())
+
+        search, _ = searched(FeasibleSet(space), start, lambda x: -regret(x), 2_000, noise=0.5, seed=seed)
+        assert regret(search.mean) < 3 * regret(start)  # nothing is lost where nothing can be seen
+        search, _ = searched(FeasibleSet(space), start, lambda x: -regret(x), 2_000, noise=0.005, seed=seed)
+        assert regret(search.mean) < 0.3 * regret(start)
+
+
+def test_equal_rewards_lead_nowhere_far():
+    space, start = ob.spaces.Box(0.0, 1.0, dim=4), np.full(4, 0.4)
+    search, points = searched(FeasibleSet(space), start, lambda x: 0.5, 3_000)
+    assert np.isfinite(points).all()
+    assert np.abs(search.mean - start).max() < 0.1
+    assert 0 < search.step < 10 * FIRST_STEP
+
+
+def test_points_and_the_mean_keep_to_a_constraint():
+    """A ring about the corner: the top is on its inner edge."""
+    space, start = ob.spaces.Box(0.0, 1.0, dim=2), np.array([0.9, 0.1])
+    region = FeasibleSet(space, lambda x: np.linalg.norm(x, axis=1) - 0.6)
+    search, points = searched(region, start, lambda x: -((x - [0.2, 0.2]) ** 2).sum(), 4_000)
+    assert region.holds(points).all()
+    assert region.holds(search.mean[None]).all()
+    np.testing.assert_allclose(search.mean, np.full(2, 0.6 / 2**0.5), atol=0.01)
+
+
+def test_what_comes_from_far_away_counts_as_if_it_had_been_drawn():
+    space, start = ob.spaces.Box(0.0, 1.0, dim=5), np.full(5, 0.5)
+    search = Evolution(FeasibleSet(space), start, 1_000)
+    near, far = start + 0.01, np.ones(5)
+    np.testing.assert_allclose(search.injected(near), near, rtol=1e-12)
+    np.testing.assert_array_equal(search.injected(start), start)
+    moved = search.injected(far)
+    assert np.linalg.norm(moved - start) / FIRST_STEP == pytest.approx(5**0.5 + 10 / 7)
+    np.testing.assert_allclose((moved - start) / (moved - start)[0], np.ones(5))
+
+
+def test_a_saved_state_goes_on_alike():
+    region, start = FeasibleSet(ob.spaces.Ball(3)), np.array([0.1, 0.2, 0.3])
+    search, _ = searched(region, start, lambda x: -np.abs(x).sum(), 350)
+    other = Evolution.restored(region, search.arrays())
+    for seed in range(400):
+        ours, theirs = (each.drawn(np.random.default_rng(seed)) for each in (search, other))
+        np.testing.assert_array_equal(ours, theirs)
+        assert search.add(ours[0], -abs(ours[1]).sum()) == other.add(theirs[0], -abs(theirs[1]).sum())
+    assert other.generations == search.generations > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("evolution", lambda a: np.array([3.0, 0.1, 0.0, 0.0])),
+        ("evolution", lambda a: np.array([50.0, -0.1, 0.0, 0.0])),
+        ("evolution", lambda a: a[:2]),
+        ("evolution_mean", lambda a: a + 2),
+        ("evolution_mean", lambda a: a * np.nan),
+        ("evolution_covariance", lambda a: -a),
+        ("evolution_covariance", lambda a: a + np.triu(np.ones_like(a), 1)),
+        ("evolution_paths", lambda a: a[:1]),
+        ("evolution_members", lambda a: np.zeros((1, 2))),
+        ("evolution_members", lambda a: np.zeros((10_000, 4))),
+    ],
+)
+def test_a_state_that_cannot_be_is_refused(name, change):
+    region = FeasibleSet(ob.spaces.Ball(3))
+    arrays = Evolution(region, np.zeros(3), 100).arrays()
+    with pytest.raises(ValueError, match=r"evolution|members|covariance"):
+        Evolution.restored(region, arrays | {name: change(arrays[name])})

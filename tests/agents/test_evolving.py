@@ -1,0 +1,180 @@
+"""OrbitGP with an evolution strategy after its model: when it begins, what it learns from, files, and the driver."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import orbandit as ob
+from orbandit.agents import OrbitGP, orbit_gp
+from orbandit.agents.gaussian.evolution import Evolution
+from orbandit.driver import Driver, Outcome
+
+G, S = ob.groups, ob.spaces
+SPACE, GROUP = S.Box(0.0, 1.0, dim=4), G.BlockPermutation(2, 2)
+TOP = np.array([0.2, 0.7, 0.6, 0.4])
+
+
+@pytest.fixture(autouse=True)
+def early(monkeypatch):
+    """Begin after 30 rounds, if 60 are left."""
+    monkeypatch.setattr(orbit_gp, "MODEL_ROUNDS", 30)
+    monkeypatch.setattr(orbit_gp, "EVOLVED_ROUNDS", 60)
+
+
+def mean(point):
+    """Return a tent without plateaus, whose kinks a process takes for noise."""
+    return float(0.9 - min(np.abs(point - TOP).sum(), np.abs(point - np.roll(TOP, 2)).sum()) / 4)
+
+
+def made(**settings):
+    return OrbitGP(SPACE, GROUP, **{"horizon": 400, "goal": "best", "seed": 1, **settings})
+
+
+def played(agent, rounds, noise=0.01, seed=0):
+    rng, points = np.random.default_rng(seed), []
+    for _ in range(rounds):
+        points.append(agent.ask())
+        agent.tell(points[-1], float(np.clip(mean(points[-1]) + noise * rng.standard_normal(), 0, 1)))
+    return np.array(points)
+
+
+def test_it_begins_after_the_rounds_of_the_model_and_recommends_its_mean():
+    agent = made(horizon=1_000)
+    played(agent, 30)
+    assert not agent.is_by_rank
+    before = agent.recommend()
+    points = played(agent, 970, seed=1)
+    assert agent.is_by_rank
+    assert agent._evolution.generations >= 3
+    assert agent.rounds == 1_000
+    assert SPACE.contains(points).all()
+    assert mean(agent.recommend()) > max(0.88, mean(before))
+    np.testing.assert_array_equal(agent.recommend(), GROUP.fold(agent._evolution.mean))
+    assert agent.estimate(agent.recommend()) == pytest.approx(mean(agent.recommend()), abs=0.05)
+    assert agent._model.size <= 30 + agent._evolution.generations + 1  # a round costs the same from then on
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"goal": "regret"}, {"horizon": 80}, {"beta": 2.0}, {"acquisition": "thompson"}],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_it_does_not_begin(settings):
+    agent = made(**settings)
+    played(agent, 40)
+    assert not agent.is_by_rank
+
+
+def test_bernoulli_rewards_are_for_the_model():
+    agent = made()
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        point = agent.ask()
+        agent.tell(point, float(rng.random() < mean(point)))
+    assert not agent.is_by_rank
+
+
+def test_the_model_plans_for_its_own_end():
+    """Up to there, what is chosen is what an agent chooses that has no more rounds."""
+    np.testing.assert_array_equal(played(made(), 30), played(made(horizon=30), 30))
+
+
+@pytest.mark.parametrize("rounds", [30, 31, 100, 333])
+def test_files_and_copies_go_on_alike(rounds, tmp_path):
+    agent = made()
+    played(agent, rounds)
+    for point in agent.ask_batch(3)[1:]:
+        agent.tell(point, 0.5)
+    agent.save(tmp_path / "agent")
+    others = [OrbitGP.load(tmp_path / "agent"), pickle.loads(pickle.dumps(agent))]
+    points = played(agent, 400 - rounds - 2, seed=2)
+    for other in others:
+        np.testing.assert_array_equal(played(other, 400 - rounds - 2, seed=2), points)
+        np.testing.assert_array_equal(other.recommend(), agent.recommend())
+
+
+@pytest.mark.parametrize("name", ["evolution_mean", "drawn", "drawn_asked"])
+def test_a_file_that_cannot_be_is_refused(name, tmp_path, monkeypatch):
+    agent = made()
+    played(agent, 50)
+    agent.ask_batch(2)
+    state, arrays = agent._state()
+    monkeypatch.setattr(agent, "_state", lambda: (state, arrays | {name: arrays[name][:1] + 7.0}))
+    agent.save(tmp_path / "agent")
+    with pytest.raises(ob.errors.InputError, match="no valid OrbitGP"):
+        OrbitGP.load(tmp_path / "agent")
+
+
+def test_answers_may_come_late_in_any_order_or_never():
+    agent, rng = made(horizon=1_500), np.random.default_rng(0)
+    played(agent, 30)
+    waiting = []
+    for _ in range(1_470):
+        waiting.append(agent.ask())
+        if len(waiting) > 7:
+            point = waiting.pop(int(rng.integers(len(waiting))))
+            if rng.random() < 0.1:
+                agent.forget(point)
+            else:
+                agent.tell(point, float(np.clip(mean(point) + 0.01 * rng.standard_normal(), 0, 1)))
+    assert mean(agent.recommend()) > 0.88
+    assert len(agent._drawn) <= len(waiting) + 2 * agent._evolution.size  # forgotten ones do not pile up
+
+
+def test_points_of_others_are_learnt_from():
+    """A second worker draws from its own strategy; ours asks for nothing, and moves."""
+    agent, other = made(horizon=1_500), made(horizon=1_500, seed=2)
+    played(agent, 30)
+    played(other, 30)
+    before = TOP + 0.1
+    agent._begin_evolution(Evolution(agent._ground.region, before, 1_470))
+    rng = np.random.default_rng(3)
+    for _ in range(600):
+        point = other.ask()
+        value = float(np.clip(mean(point) + 0.01 * rng.standard_normal(), 0, 1))
+        other.tell(point, value)
+        agent.tell(point, value)
+    assert agent._evolution.generations >= 1
+    assert mean(agent._evolution.mean) > mean(before)
+
+
+def test_without_a_horizon_it_starts_anew_where_it_was_with_larger_generations(monkeypatch):
+    agent = made(horizon=None)
+    agent._goal = 100
+    played(agent, 90)
+    agent._begin_evolution(None)
+    played(agent, 10)
+    assert not agent.is_by_rank  # 10 rounds are too few
+    played(agent, 10)
+    assert agent.is_by_rank
+    size = agent._evolution.size
+    played(agent, 90)
+    assert agent._goal == 400
+    assert agent._evolution.size > size
+    assert agent._evolution.generations <= 1
+    assert SPACE.contains(agent.recommend())
+
+
+def test_the_driver_keeps_the_agent_whatever_the_outliers():
+    """Only a value above the range, which is no outlier, takes another agent: its rank would be lost."""
+    driver, rng = Driver(SPACE, GROUP, None, horizon=400, seed=0), np.random.default_rng(0)
+
+    def learn(value=None):
+        point = driver.ask()
+        driver.learn([Outcome(point, mean(point) + 0.01 * rng.standard_normal() if value is None else value)])
+
+    for number in range(100):
+        learn(-1e6 if number == 20 else None)
+    driver.ask()
+    agent = driver._agent
+    assert agent.is_by_rank
+    for number in range(200):
+        learn({10: -1e9, 50: 1e9, 80: np.nan, 90: np.inf}.get(number))
+    driver.ask()
+    assert driver._agent is agent
+    assert mean(driver.recommend()) > 0.85
+    driver._range = driver._range._replace(high=0.5)
+    learn()
+    driver.ask()
+    assert driver._agent is not agent

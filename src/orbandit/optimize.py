@@ -218,8 +218,8 @@ def maximize(
         The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=): a
         class of `ob.agents`, or a `functools.partial` of one, which may have its own horizon, seed,
         group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
-        12,000 measurements, history included, and `OrbitTree` from there on, since its choices take
-        microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no
+        40,000 measurements, history included, and `OrbitTree` from there on, since its choices take
+        microseconds; also for the few groups for which `OrbitGP` has no
         kernel. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
         needs a constraint that is invariant.
     history : History, optional
@@ -344,8 +344,8 @@ def minimize(
         The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=): a
         class of `ob.agents`, or a `functools.partial` of one, which may have its own horizon, seed,
         group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
-        12,000 measurements, history included, and `OrbitTree` from there on, since its choices take
-        microseconds instead of milliseconds; also for the few groups for which `OrbitGP` has no
+        40,000 measurements, history included, and `OrbitTree` from there on, since its choices take
+        microseconds; also for the few groups for which `OrbitGP` has no
         kernel. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
         needs a constraint that is invariant.
     history : History, optional

@@ -59,6 +59,6 @@ def test_what_maximize_takes(monkeypatch):
     few = ob.maximize(lambda x: -float(x.sum()), CUBE, budget=20, seed=0)
     assert set(made) == {(ob.agents.OrbitGP, None)}  # the Lipschitz constant is learnt
     made.clear()
-    many = ob.optimize.History(np.tile(few.history.points, (600, 1)), np.tile(few.history.values, 600))
+    many = ob.optimize.History(np.tile(few.history.points, (2_000, 1)), np.tile(few.history.values, 2_000))
     ob.maximize(lambda x: -float(x.sum()), CUBE, budget=1, history=many, seed=0)
-    assert set(made) == {(ob.agents.OrbitTree, None)}  # 12,001 measurements in all
+    assert set(made) == {(ob.agents.OrbitTree, None)}  # 40,001 measurements in all

@@ -226,7 +226,7 @@ def test_no_corner_is_tried_twice():
 
 
 def test_a_tree_takes_over_after_many_trials_unless_they_were_planned(monkeypatch):
-    monkeypatch.setattr(cube, "PATIENCE", 10)
+    monkeypatch.setattr("orbandit.integrations.cube.CROSSOVER", 10)
     rng = np.random.default_rng(0)
     outcomes = [Outcome(rng.random(2), float(rng.random())) for _ in range(20)]
     unplanned, planned = (cube_driver(2, horizon=horizon) for horizon in (None, 20))

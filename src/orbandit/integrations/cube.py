@@ -17,6 +17,7 @@ import numpy as np
 
 from orbandit._checks import Array, shown
 from orbandit.agents.maker import Maker
+from orbandit.agents.suited import CROSSOVER
 from orbandit.driver import Driver, Symmetry
 from orbandit.errors import InputError
 from orbandit.groups import Group
@@ -33,9 +34,6 @@ NEAR = 0.2
 points."""
 HALVINGS = 10
 """How often an infeasible point is moved half of the way back."""
-PATIENCE = 40_000
-"""Number of trials from which OrbitTree is the default: trials of studies take longer than a GP's
-choice."""
 
 
 def about_middle(group: Group) -> Group:
@@ -73,7 +71,7 @@ def cube_driver(
         sign=sign,
         horizon=horizon,
         seed=seed,
-        crossover=PATIENCE,
+        crossover=CROSSOVER,
         feasible=feasible,
         symmetry=symmetry,
         names=names,

@@ -139,21 +139,52 @@ def test_points_of_others_are_learnt_from():
     assert mean(agent._evolution.mean) > mean(before)
 
 
-def test_without_a_horizon_it_starts_anew_where_it_was_with_larger_generations(monkeypatch):
+def test_without_a_horizon_it_goes_on_with_larger_generations():
     agent = made(horizon=None)
     agent._goal = 100
-    played(agent, 90)
-    agent._begin_evolution(None)
-    played(agent, 10)
-    assert not agent.is_by_rank  # 10 rounds are too few
-    played(agent, 10)
+    played(agent, 110)
     assert agent.is_by_rank
     size = agent._evolution.size
     played(agent, 90)
     assert agent._goal == 400
     assert agent._evolution.size > size
-    assert agent._evolution.generations <= 1
-    assert SPACE.contains(agent.recommend())
+    np.testing.assert_array_equal(agent.recommend(), GROUP.fold(agent._evolution.mean))  # not the model's again
+
+
+@pytest.mark.parametrize("batch", [7, 16, 30])
+def test_batches_may_skip_the_round_at_which_it_begins(batch):
+    agent = made(horizon=90)
+    while agent.rounds < 90:
+        points = agent.ask_batch(min(batch, 90 - agent.rounds))
+        agent.tell_batch(points, [mean(point) for point in points])
+    assert agent.is_by_rank
+
+
+def test_images_count_as_the_points_they_are_images_of():
+    """Told around the fold of the mean, half of them turned: the strategies learn the same."""
+    plain, turned = made(), made()
+    rng = np.random.default_rng(0)
+    for agent in (plain, turned):
+        played(agent, 31)
+    for _ in range(3 * plain._evolution.size):
+        point = SPACE.project(plain._evolution.mean + 0.02 * rng.standard_normal(4))
+        plain.tell(point, mean(point))
+        turned.tell(np.roll(point, 2) if rng.random() < 0.5 else point, mean(point))
+    np.testing.assert_allclose(turned.recommend(), plain.recommend(), atol=1e-9)
+    assert plain._evolution.generations >= 3
+
+
+def test_points_that_are_equal_are_each_learnt_as_they_were_drawn():
+    """In a corner, in batches."""
+    space = S.Box(0.0, 1.0, dim=2)
+    agent = OrbitGP(space, horizon=1_000, goal="best", seed=0)
+    while agent.rounds < 1_000:
+        points = agent.ask_batch(50)
+        agent.tell_batch(points, 1 - points.mean(axis=1))
+    np.testing.assert_allclose(agent.recommend(), 0.0, atol=1e-3)
+    deviations = agent._evolution.step * np.sqrt(agent._evolution.arrays()["evolution_covariance"].diagonal())
+    assert (deviations > 1e-4).all()
+    assert agent._evolution.generations >= 3
 
 
 def test_the_driver_keeps_the_agent_whatever_the_outliers():

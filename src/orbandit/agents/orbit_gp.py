@@ -163,9 +163,10 @@ class OrbitGP(Agent):
 
     If the goal is "best", and the horizon at least 2,000, the model chooses 1,000 points, as if
     there were no more; then an evolution strategy chooses, which begins at the best point so far
-    (`gaussian/evolution.py`). It ranks rewards, and recommends the mean of its last generation. The
-    model is told only one point of each generation. Without a horizon it begins anew when that
-    doubles. `beta`, Thompson sampling and Bernoulli rewards are for the model alone.
+    (`gaussian/evolution.py`). It ranks rewards, and recommends the mean of its last generation. It
+    stays near that point: it plays no images, and looks for no violation of the symmetry. The model
+    is told only the first point of each generation, so that estimates and intervals say little more
+    than before it began. `beta`, Thompson sampling and Bernoulli rewards are for the model alone.
 
     A round of the model costs O(n^2 + n candidates) for n distinct points. Beyond 1,024 points,
     those are merged that lose the least information. Parameters are fitted to at most 256 points,
@@ -270,7 +271,7 @@ class OrbitGP(Agent):
         rng = np.random.default_rng([self._salt, EVOLUTION_STREAM, self._number_drawn])
         drawn, self.arms.chosen = self._evolution.drawn(rng)
         self._number_drawn += 1
-        self._drawn[self.arms.key(self.arms.point(0))] = drawn
+        self._drawn.setdefault(self.arms.key(self.arms.point(0)), []).append(drawn)
         return 0
 
     @property
@@ -281,8 +282,7 @@ class OrbitGP(Agent):
     @property
     def _can_evolve(self) -> bool:
         """Whether an evolution strategy is to begin."""
-        is_over = self._rounds >= MODEL_ROUNDS and self._goal - self._rounds >= EVOLVED_ROUNDS
-        return is_over and self._seeks_best
+        return self._rounds >= MODEL_ROUNDS and self._goal >= MODEL_ROUNDS + EVOLVED_ROUNDS and self._seeks_best
 
     @property
     def _model_goal(self) -> int:
@@ -293,7 +293,7 @@ class OrbitGP(Agent):
     def _begin_evolution(self, evolution: Evolution | None) -> None:
         """Let an evolution strategy choose from now on, or none."""
         self._evolution = evolution
-        self._drawn: dict[bytes, Array] = {}  # pending points, as they were drawn
+        self._drawn: dict[bytes, list[Array]] = {}  # pending points, as they were drawn
         self._number_drawn = 0
 
     @property
@@ -374,14 +374,23 @@ class OrbitGP(Agent):
             self._fit(self._rounds + 1)
 
     def _evolve(self, evolution: Evolution, key: bytes, inside: Array, value: float) -> bool:
-        """Learn a reward by its rank; return whether it is of a generation's mean, which the model learns, too."""
-        drawn = self._drawn.pop(key, None)
-        if drawn is None:
-            drawn = evolution.injected(inside)
-        is_mean = np.array_equal(drawn, evolution.mean)
-        if evolution.add(drawn, value):
-            self._drawn = {key: drawn for key, drawn in self._drawn.items() if self._ledger.holds(key)}
-        return is_mean
+        """Learn a reward by its rank; return whether the model learns it, too: the first of a generation."""
+        waiting, is_first = self._drawn.get(key, []), evolution.is_at_start
+        drawn = waiting[0] if waiting else self._aligned(inside, evolution.mean)
+        is_end = evolution.add(drawn, value)
+        if waiting:
+            del waiting[0]
+        if is_end:
+            held = self._ledger.holds
+            self._drawn = {key: waiting for key, waiting in self._drawn.items() if waiting and held(key)}
+        return is_first
+
+    def _aligned(self, point: Array, target: Array) -> Array:
+        """Return the image of a point that is nearest to another, if the symmetry is exact and the group finite."""
+        group = self._group
+        if group is None or not self._ground.is_exact or not 1 < group.order < math.inf:
+            return point
+        return np.asarray(group.align(point, target))
 
     _holds = False
     """Whether fits wait until a batch is told."""
@@ -463,9 +472,9 @@ class OrbitGP(Agent):
         return low, high
 
     def _renew(self) -> None:
-        """Set the new horizon: the weight of the deviation changes, and an evolution strategy starts anew."""
+        """Set the new horizon: the weight of the deviation changes, and the size of generations."""
         if self._evolution is not None:
-            self._evolution = self._evolution.restart(self._goal - self._rounds)
+            self._evolution.resize(self._goal - self._rounds)
 
     def _fit(self, rounds: int) -> None:
         """Fit the parameters of a few models, take the most likely, and draw new candidates."""
@@ -549,8 +558,10 @@ class OrbitGP(Agent):
         arrays = {**self._model.arrays(), "reference": reference, "start": start}
         if self._evolution is not None:
             state["number_drawn"] = self._number_drawn
-            drawn = np.array(list(self._drawn.values())).reshape(-1, self._space.dim)
-            arrays |= self._evolution.arrays() | {"drawn": drawn, "drawn_asked": self.arms.packed(list(self._drawn))}
+            pairs = [(key, drawn) for key, waiting in self._drawn.items() for drawn in waiting]
+            drawn = np.array([drawn for _, drawn in pairs]).reshape(-1, self._space.dim)
+            asked = self.arms.packed([key for key, _ in pairs])
+            arrays |= self._evolution.arrays() | {"drawn": drawn, "drawn_asked": asked}
         return state, arrays
 
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
@@ -579,9 +590,11 @@ class OrbitGP(Agent):
         self._begin_evolution(Evolution.restored(self._ground.region, arrays))
         self._number_drawn = as_count(state["number_drawn"], "number_drawn", minimum=0, maximum=MAX_COUNT)
         keys, drawn = self.arms.unpacked(arrays["drawn_asked"]), arrays["drawn"]
-        if drawn.shape != (len(keys), self._space.dim) or not np.isfinite(drawn).all():
+        good = drawn.shape == (len(keys), self._space.dim) and drawn.dtype == np.float64
+        if not good or not np.isfinite(drawn).all():
             raise ValueError(f"{len(keys)} points drawn, and an array of shape {drawn.shape}")
-        self._drawn = dict(zip(keys, drawn, strict=True))
+        for key, row in zip(keys, drawn, strict=True):
+            self._drawn.setdefault(key, []).append(row)
 
     def _check_inside(self, points: Array) -> None:
         if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():

@@ -11,8 +11,9 @@ matrix C by the steps of the mean. N. Hansen, The CMA evolution strategy: a tuto
 equation numbers are given below, with positive weights. What differs: generations are large, which
 averages over noise; the first step is small, since the model's best point is good; and points are
 brought into the feasible set, but C learns of them as they were drawn. The mean is brought there,
-too, so that it can rest on a wall. Points that it did not draw are learnt from as well: those too
-far away are moved towards the mean (N. Hansen, Injecting external solutions into CMA-ES, 2011).
+too, so that it can rest on a wall. Points drawn elsewhere, or some generations ago, are learnt from
+as well: what is too far away is moved towards the mean (N. Hansen, Injecting external solutions into
+CMA-ES, 2011).
 """
 
 import math
@@ -28,8 +29,9 @@ GENERATION = 8.0
 """Points of a generation, over the root of the number of rounds."""
 FIRST_STEP = 0.02
 """The first step, over the width of each coordinate."""
-LEAST_EIGENVALUE = 1e-12
-"""Least eigenvalue of C over the largest one."""
+LEAST_SPREAD, MOST_RATIO = 1e-9, 1e6
+"""Least standard deviation in any direction, over the width of the space; and the most that the
+largest may be of it. So C stays positive definite even where all points of generations agree."""
 
 
 class Rates(NamedTuple):
@@ -95,27 +97,30 @@ class Evolution:
         low, high = region.space.bounds
         dim = len(mean)
         self._region, self.mean, self.generations = region, mean.copy(), 0
-        self.size = max(4 + int(3 * math.log(dim)), round(GENERATION * math.sqrt(rounds)))
-        self._rates = rates(self.size, dim)
+        self._width = float((high - low).max())
+        self.resize(rounds)
         self.step, self._covariance = FIRST_STEP, np.diag((high - low) ** 2)
         self._paths = np.zeros((2, dim))
         self._members: list[tuple[Array, float]] = []
-        self._is_new = True  # whether no point of this generation was drawn
         self._decompose()
 
-    def drawn(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return a new point as it was drawn, and the feasible point to measure instead.
+    def resize(self, rounds: int) -> None:
+        """Plan for so many rounds from here on: larger generations for more rounds."""
+        self.size = max(4 + int(3 * math.log(len(self.mean))), round(GENERATION * math.sqrt(max(rounds, 1))))
+        self._rates = rates(self.size, len(self.mean))
 
-        The first of a generation is its mean.
-        """
-        if self._is_new:
-            self._is_new = False
-            return self.mean.copy(), self.mean.copy()
+    @property
+    def is_at_start(self) -> bool:
+        """Whether no point of this generation was told."""
+        return not self._members
+
+    def drawn(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return a new point as it was drawn, and the feasible point to measure instead."""
         drawn = self.mean + self.step * self._root @ rng.standard_normal(len(self.mean))  # eq. (5)
         return drawn, self._brought(drawn)
 
-    def injected(self, point: Array) -> Array:
-        """Return a point that was not drawn here, or a nearer one on the way to it: as if it had been."""
+    def near(self, point: Array) -> Array:
+        """Return a point, or a nearer one on the way to it, that might have been drawn now."""
         dim, away = len(point), point - self.mean
         length = float(np.linalg.norm(self._inverse_root @ away)) / self.step
         farthest = math.sqrt(dim) + 2 * dim / (dim + 2)
@@ -123,23 +128,20 @@ class Evolution:
 
     def add(self, drawn: Array, value: float) -> bool:
         """Learn the reward of a point as it was drawn; return whether it ends a generation."""
-        self._members.append((drawn, value))
-        if len(self._members) < self.size:
+        member = self.near(drawn), value
+        if len(self._members) + 1 < self.size:
+            self._members.append(member)
             return False
-        points, values = (np.array(part) for part in zip(*self._members, strict=True))
-        self._members = []
+        points, values = (np.array(part) for part in zip(*self._members, member, strict=True))
         self._end_generation(points[np.argsort(-values, kind="stable")])
+        self._members = []
         return True
-
-    def restart(self, rounds: int) -> "Evolution":
-        """Return an evolution strategy about the mean, for so many rounds."""
-        return Evolution(self._region, self.mean, rounds)
 
     def arrays(self) -> Arrays:
         """Return the state."""
         members = [np.append(point, value) for point, value in self._members]
         return {
-            "evolution": np.array([self.size, self.step, self.generations, self._is_new]),
+            "evolution": np.array([self.size, self.step, self.generations]),
             "evolution_mean": self.mean,
             "evolution_paths": self._paths,
             "evolution_covariance": self._covariance,
@@ -150,30 +152,34 @@ class Evolution:
     def restored(cls, region: FeasibleSet, arrays: Arrays) -> "Evolution":
         """Return the evolution strategy with these `arrays`, checked."""
         dim = region.space.dim
-        shapes = {"": (4,), "_mean": (dim,), "_paths": (2, dim), "_covariance": (dim, dim)}
+        shapes = {"": (3,), "_mean": (dim,), "_paths": (2, dim), "_covariance": (dim, dim)}
         for name, shape in shapes.items():
             array = arrays["evolution" + name]
             if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
                 raise ValueError(f"evolution{name} of shape {array.shape} and type {array.dtype}, or no numbers")
-        size, step, generations, is_new = arrays["evolution"].tolist()
+        size, step, generations = arrays["evolution"].tolist()
         mean, covariance = arrays["evolution_mean"], arrays["evolution_covariance"]
         members = arrays["evolution_members"]
         proper = size == int(size) >= 4 and step > 0 and generations == int(generations) >= 0
         if not proper or not region.space.contains(mean, tol=region.space.tolerance):
             raise ValueError("an evolution strategy that cannot be")
-        if members.shape != (len(members), dim + 1) or len(members) >= size or not np.isfinite(members).all():
+        good = members.shape == (len(members), dim + 1) and members.dtype == np.float64 and len(members) < size
+        if not good or not np.isfinite(members).all():
             raise ValueError(f"members of a generation of shape {members.shape}")
         if not np.array_equal(covariance, covariance.T) or np.linalg.eigvalsh(covariance)[0] <= 0:
             raise ValueError("a covariance matrix that is not positive definite")
         found = cls(region, mean, 1)
         found.size, found.step, found.generations = int(size), step, int(generations)
         found._rates, found._paths, found._covariance = rates(found.size, dim), arrays["evolution_paths"], covariance
-        found._members, found._is_new = [(row[:-1], float(row[-1])) for row in members], bool(is_new)
+        found._members = [(row[:-1], float(row[-1])) for row in members]
         found._decompose()
         return found
 
     def _end_generation(self, points: Array) -> None:
-        """Move the mean and adapt step and covariances, given points as drawn, the best first."""
+        """Move the mean and adapt step and covariances, given points as drawn, the best first.
+
+        What may be refused, the constraint, is asked before anything changes.
+        """
         rates, dim = self._rates, len(self.mean)
         steps = (points[: len(rates.weights)] - self.mean) / self.step
         mean = self._brought(self.mean + self.step * rates.weights @ steps)  # eqs. (41), (42)
@@ -195,15 +201,20 @@ class Evolution:
         self._covariance += rates.one * np.outer(covariance_path, covariance_path)
         self._covariance += rates.many * (steps.T * rates.weights) @ steps  # eq. (47)
         self.mean, self._paths = mean, np.array([path, covariance_path])
-        self.generations, self._is_new = self.generations + 1, True
+        self.generations += 1
         self._decompose()
 
     def _brought(self, point: Array) -> Array:
         return np.array(self._region.brought(point[None], self.mean[None])[0])
 
     def _decompose(self) -> None:
-        """Compute the root of C and its inverse."""
+        """Compute the root of C and its inverse; variances of C are no less than their least."""
         self._covariance = (self._covariance + self._covariance.T) / 2
         values, vectors = np.linalg.eigh(self._covariance)
-        roots = np.sqrt(np.maximum(values, LEAST_EIGENVALUE * values[-1]))
+        least = max((LEAST_SPREAD * self._width / self.step) ** 2, float(values[-1]) / MOST_RATIO**2)
+        if values[0] < least:
+            values = np.maximum(values, least)
+            self._covariance = (vectors * values) @ vectors.T
+            self._covariance = (self._covariance + self._covariance.T) / 2
+        roots = np.sqrt(values)
         self._root, self._inverse_root = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T

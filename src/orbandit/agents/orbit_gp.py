@@ -32,7 +32,7 @@ from orbandit.agents.gaussian.acquisition import (
     settled,
     spread_out,
 )
-from orbandit.agents.gaussian.evolution import Evolution
+from orbandit.agents.gaussian.evolution import Evolution, relative_noise
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters
 from orbandit.agents.gaussian.hypotheses import Choice, Hypotheses
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
@@ -264,7 +264,13 @@ class OrbitGP(Agent):
 
     def _choose(self) -> int:
         if self._evolution is None and self._can_evolve:
-            self._begin_evolution(Evolution(self._ground.region, self._settled, self._goal - self._rounds))
+            region, start, rng = (
+                self._ground.region,
+                self._settled,
+                np.random.default_rng([self._salt, EVOLUTION_STREAM]),
+            )
+            noise = relative_noise(self._model, region, start, rng)
+            self._begin_evolution(Evolution(region, start, self._goal - self._rounds, noise))
         if self._evolution is None:
             self.arms.chosen = self._turned(self._proposal(self._believed()))
             return 0

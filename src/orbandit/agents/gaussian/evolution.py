@@ -8,12 +8,12 @@ takes for noise. An evolution strategy has no model but the ranks of rewards. It
 
 moves the mean m towards the better half of a generation, and adapts the step s and the covariance
 matrix C by the steps of the mean. N. Hansen, The CMA evolution strategy: a tutorial, 2016, whose
-equation numbers are given below, with positive weights. What differs: generations are large, which
-averages over noise; the first step is small, since the model's best point is good; and points are
-brought into the feasible set, but C learns of them as they were drawn. The mean is brought there,
-too, so that it can rest on a wall. Points drawn elsewhere, or some generations ago, are learnt from
-as well: what is too far away is moved towards the mean (N. Hansen, Injecting external solutions into
-CMA-ES, 2011).
+equation numbers are given below, with positive weights. What differs: generations are the larger,
+the more noise there is, which averages over it; the first step is small, since the model's best
+point is good; and points are brought into the feasible set, but C learns of them as they were drawn.
+The mean is brought there, too, so that it can rest on a wall. Points drawn elsewhere, or some
+generations ago, are learnt from as well: what is too far away is moved towards the mean (N. Hansen,
+Injecting external solutions into CMA-ES, 2011).
 """
 
 import math
@@ -23,15 +23,28 @@ import numpy as np
 
 from orbandit._checks import Array
 from orbandit.agents.files import Arrays
+from orbandit.agents.gaussian.model import Model
 from orbandit.spaces.feasible_set import FeasibleSet
 
-GENERATION = 8.0
-"""Points of a generation, over the root of the number of rounds."""
-FIRST_STEP = 0.02
-"""The first step, over the width of each coordinate."""
+GENERATION, NOISY = 8.0, 0.5
+"""Points of a generation, over the root of the number of rounds, where the noise is at least this
+part of what a first step costs; fewer where it is less, by the root of that."""
+FIRST_STEP, TRIALS = 0.02, 64
+"""The first step, over the width of each coordinate, and how many are tried to see what it costs."""
 LEAST_SPREAD, MOST_RATIO = 1e-9, 1e6
 """Least standard deviation in any direction, over the width of the space; and the most that the
 largest may be of it. So C stays positive definite even where all points of generations agree."""
+
+
+def relative_noise(model: Model, region: FeasibleSet, mean: Array, rng: np.random.Generator) -> float:
+    """Return the standard deviation of the noise, over what a first step from a point costs by the model."""
+    low, high = region.space.bounds
+    steps = FIRST_STEP * (high - low) * rng.standard_normal((TRIALS, len(mean)))
+    points = region.brought(mean + steps, np.repeat(mean[None], TRIALS, axis=0))
+    means, _ = model.at(model.features(np.concatenate([mean[None], points])))
+    cost = float(means[0] - means[1:].mean())
+    deviation = math.sqrt(model.parameters.noise)
+    return deviation / cost if cost * NOISY > deviation else NOISY
 
 
 class Rates(NamedTuple):
@@ -72,6 +85,8 @@ class Evolution:
         A feasible point to begin at.
     rounds : int
         Number of rounds there will be.
+    noise : float
+        The noise, as `relative_noise` measures it.
 
     Attributes
     ----------
@@ -93,11 +108,11 @@ class Evolution:
     [0.45, 0.53, 0.48]
     """
 
-    def __init__(self, region: FeasibleSet, mean: Array, rounds: int) -> None:
+    def __init__(self, region: FeasibleSet, mean: Array, rounds: int, noise: float = NOISY) -> None:
         low, high = region.space.bounds
         dim = len(mean)
         self._region, self.mean, self.generations = region, mean.copy(), 0
-        self._width = float((high - low).max())
+        self._width, self._noise = float((high - low).max()), noise
         self.resize(rounds)
         self.step, self._covariance = FIRST_STEP, np.diag((high - low) ** 2)
         self._paths = np.zeros((2, dim))
@@ -106,7 +121,8 @@ class Evolution:
 
     def resize(self, rounds: int) -> None:
         """Plan for so many rounds from here on: larger generations for more rounds."""
-        self.size = max(4 + int(3 * math.log(len(self.mean))), round(GENERATION * math.sqrt(max(rounds, 1))))
+        usual = GENERATION * math.sqrt(max(rounds, 1) * min(1.0, self._noise / NOISY))
+        self.size = max(4 + int(3 * math.log(len(self.mean))), round(usual))
         self._rates = rates(self.size, len(self.mean))
 
     @property
@@ -141,7 +157,7 @@ class Evolution:
         """Return the state."""
         members = [np.append(point, value) for point, value in self._members]
         return {
-            "evolution": np.array([self.size, self.step, self.generations]),
+            "evolution": np.array([self.size, self.step, self.generations, self._noise]),
             "evolution_mean": self.mean,
             "evolution_paths": self._paths,
             "evolution_covariance": self._covariance,
@@ -152,15 +168,15 @@ class Evolution:
     def restored(cls, region: FeasibleSet, arrays: Arrays) -> "Evolution":
         """Return the evolution strategy with these `arrays`, checked."""
         dim = region.space.dim
-        shapes = {"": (3,), "_mean": (dim,), "_paths": (2, dim), "_covariance": (dim, dim)}
+        shapes = {"": (4,), "_mean": (dim,), "_paths": (2, dim), "_covariance": (dim, dim)}
         for name, shape in shapes.items():
             array = arrays["evolution" + name]
             if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
                 raise ValueError(f"evolution{name} of shape {array.shape} and type {array.dtype}, or no numbers")
-        size, step, generations = arrays["evolution"].tolist()
+        size, step, generations, noise = arrays["evolution"].tolist()
         mean, covariance = arrays["evolution_mean"], arrays["evolution_covariance"]
         members = arrays["evolution_members"]
-        proper = size == int(size) >= 4 and step > 0 and generations == int(generations) >= 0
+        proper = size == int(size) >= 4 and step > 0 and generations == int(generations) >= 0 and noise >= 0
         if not proper or not region.space.contains(mean, tol=region.space.tolerance):
             raise ValueError("an evolution strategy that cannot be")
         good = members.shape == (len(members), dim + 1) and members.dtype == np.float64 and len(members) < size
@@ -168,7 +184,7 @@ class Evolution:
             raise ValueError(f"members of a generation of shape {members.shape}")
         if not np.array_equal(covariance, covariance.T) or np.linalg.eigvalsh(covariance)[0] <= 0:
             raise ValueError("a covariance matrix that is not positive definite")
-        found = cls(region, mean, 1)
+        found = cls(region, mean, 1, noise)
         found.size, found.step, found.generations = int(size), step, int(generations)
         found._rates, found._paths, found._covariance = rates(found.size, dim), arrays["evolution_paths"], covariance
         found._members = [(row[:-1], float(row[-1])) for row in members]

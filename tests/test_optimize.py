@@ -216,7 +216,7 @@ def test_an_interruption_while_everything_is_told_again_loses_nothing(monkeypatc
         original(self, points, rewards)
 
     monkeypatch.setattr(ob.agents.OrbitGP, "tell_batch", interrupted)
-    values = iter([*[0.1, 0.2] * 20, 50.0, *[0.1] * 100])
+    values = iter([*[0.1, 0.15, 0.2, 0.1] * 10, 50.0, *[0.1] * 100])
     best = ob.maximize(lambda x: next(values), CUBE, S3, budget=100, seed=0)
     assert best.interrupted
     assert len(best.history) == 41

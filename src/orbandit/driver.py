@@ -152,7 +152,7 @@ class Driver:
         The agent's seed, the same whenever a new agent is made.
     crossover : int
         Number of measurements from which `suited` returns `OrbitTree`; never, if the symmetry is
-        approximate and there is a constraint.
+        approximate and there is a constraint. It also does where values only succeed or fail.
     feasible : callable, optional
         The constraint on points to measure: takes (m, dim) points and returns (m,) bools, or
         margins that are feasible if >= 0. The agent must take it.
@@ -202,6 +202,8 @@ class Driver:
         self._were_pending: list[bool] = []
         self._places = Rows(np.empty((0, space.dim)))  # of all outcomes, as the agent knows them
         self._gains: list[float] = []  # finite ones, of measurements that went well
+        self._levels: set[float] = set()  # the first three different ones
+        self._was_binary = False
         # the places under way, by the bytes of their points
         self._pending: dict[bytes, list[Array]] = {}
         self._range: Range | None = None
@@ -286,11 +288,18 @@ class Driver:
                 self._set_range()
         if at_once and self._gains and len(self) >= MIN_MEASURED:
             self._set_range()
-        if self._is_free and len(self) > self._suited_for and len(self) >= self._crossover:
-            self._suited_for = len(self)
-            maker = suited(len(self), self._space, self._group, self._crossover)
+        is_binary = self._is_binary
+        is_many = len(self) > self._suited_for and len(self) >= self._crossover
+        if self._is_free and (is_many or is_binary != self._was_binary):
+            self._suited_for, self._was_binary = max(self._suited_for, len(self)), is_binary
+            maker = suited(self._suited_for, self._space, self._group, self._crossover, is_binary=is_binary)
             self._known = self._known if maker is self._maker else -1
             self._maker = maker
+
+    @property
+    def _is_binary(self) -> bool:
+        """Whether measurements only succeed or fail, as far as is known, and a tree may take over."""
+        return len(self._levels) == 2 and len(self._gains) >= MIN_MEASURED and self._crossover < MAX_COUNT
 
     def recommend(self) -> Array:
         """Return the best point so far; changes no choice."""
@@ -355,6 +364,8 @@ class Driver:
             outcome = outcome._replace(value=None)
         elif math.isfinite(value) and not outcome.is_pruned:
             self._gains.append(self._sign * value)
+            if len(self._levels) < 3:
+                self._levels.add(value)
         self._outcomes.append(outcome)
 
     def _is_due(self, outcome: Outcome) -> bool:

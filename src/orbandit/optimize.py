@@ -220,7 +220,8 @@ def maximize(
         group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
         40,000 measurements, history included, and `OrbitTree` from there on, since its choices take
         microseconds; also for the few groups for which `OrbitGP` has no
-        kernel. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
+        kernel, and where the first 16 measurements, and all after them, have one of two values: they
+        only succeed or fail. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
         needs a constraint that is invariant.
     history : History, optional
         Earlier measurements, as another call returned them or an error carried them. They do not
@@ -346,7 +347,8 @@ def minimize(
         group and, if none is given here, `lipschitz`. By default `OrbitGP` with goal="best" below
         40,000 measurements, history included, and `OrbitTree` from there on, since its choices take
         microseconds; also for the few groups for which `OrbitGP` has no
-        kernel. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
+        kernel, and where the first 16 measurements, and all after them, have one of two values: they
+        only succeed or fail. With `feasible` and an approximate symmetry it is always `OrbitGP`, since a tree
         needs a constraint that is invariant.
     history : History, optional
         Earlier measurements, as another call returned them or an error carried them. They do not

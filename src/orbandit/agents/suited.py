@@ -1,8 +1,10 @@
-"""suited: the default agent for a number of evaluations.
+"""suited: the default agent for a number of evaluations, and for values that only succeed or fail.
 
 OrbitGP matched or beat OrbitTree at every budget measured, except on WindFarm(3) at 100 and 300
 evaluations (see the page on OrbitGP in the guide). But its first 1,000 rounds take milliseconds
 each, 3 to 20 for most groups, and those of its evolution strategy a tenth of one, not microseconds.
+Bernoulli rewards tell its process too little: where successes are rare it soon takes all points for
+alike, and stays at a bad one.
 """
 
 from functools import partial
@@ -22,10 +24,12 @@ CROSSOVER = 40_000
 """Number of evaluations from which OrbitTree is the default, since it is much faster."""
 
 
-def suited(evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER) -> Maker:
+def suited(
+    evaluations: int, space: Space, group: Group | None, crossover: int = CROSSOVER, *, is_binary: bool = False
+) -> Maker:
     """Return OrbitGP with goal="best" for few evaluations, else OrbitTree.
 
-    OrbitTree is also for groups without a kernel.
+    OrbitTree is also for groups without a kernel, and for values that only succeed or fail.
 
     Examples
     --------
@@ -34,7 +38,7 @@ def suited(evaluations: int, space: Space, group: Group | None, crossover: int =
     >>> suited(5_000, space, ob.groups.Symmetric(6)) is BEST_GP, suited(10**5, space, None).__name__
     (True, 'OrbitTree')
     """
-    if evaluations >= crossover:
+    if evaluations >= crossover or is_binary:
         return OrbitTree
     units = Units(space, group)
     try:

@@ -167,6 +167,18 @@ def test_generations_that_agree_leave_the_strategy_able_to_move_and_to_be_saved(
         assert np.isfinite(search.arrays()["evolution_covariance"]).all()
 
 
+def test_in_a_corner_it_rests_without_end():
+    """Without noise, in thousands of small generations: the mean never moves, and the step shrinks."""
+    region, rng = FeasibleSet(ob.spaces.Box(0.0, 1.0, dim=3)), np.random.default_rng(0)
+    search = Evolution(region, np.zeros(3), 40_000, 0.0)
+    for _ in range(40_000):
+        drawn, point = search.drawn(rng)
+        search.add(drawn, -float(point.sum()))
+    np.testing.assert_array_equal(search.mean, np.zeros(3))
+    assert search.generations > 5_000
+    np.testing.assert_array_equal(Evolution.restored(region, search.arrays()).mean, search.mean)
+
+
 def test_points_of_older_generations_do_not_spoil_the_adaptation():
     """All at once, in batches of four generations."""
     space, top = ob.spaces.Box(0.0, 1.0, dim=4), np.linspace(0.4, 0.6, 4)

@@ -31,9 +31,10 @@ GENERATION, NOISY = 8.0, 0.5
 part of what a first step costs; fewer where it is less, by the root of that."""
 FIRST_STEP, TRIALS = 0.02, 64
 """The first step, over the width of each coordinate, and how many are tried to see what it costs."""
-LEAST_SPREAD, MOST_RATIO = 1e-9, 1e6
-"""Least standard deviation in any direction, over the width of the space; and the most that the
-largest may be of it. So C stays positive definite even where all points of generations agree."""
+LEAST_STEP, LEAST_SPREAD, MOST_RATIO = 1e-12, 1e-9, 1e6
+"""Least step, which shrinks in a corner without end; least standard deviation in any direction, over
+the width of the space; and the most that the largest may be of it. So C stays positive definite even
+where all points of generations agree."""
 
 
 def relative_noise(model: Model, region: FeasibleSet, mean: Array, rng: np.random.Generator) -> float:
@@ -207,7 +208,8 @@ class Evolution:
         length = float(np.linalg.norm(path))
         known = 1 - (1 - rates.path) ** (2 * (self.generations + 1))
         is_slow = length / math.sqrt(known) < (1.4 + 2 / (dim + 1)) * usual  # h_sigma
-        self.step *= math.exp(min(1.0, rates.path / rates.damping * (length / usual - 1)))  # eq. (44)
+        grown = math.exp(min(1.0, rates.path / rates.damping * (length / usual - 1)))  # eq. (44)
+        self.step = max(self.step * grown, LEAST_STEP)
         covariance_path = (1 - rates.covariance_path) * covariance_path
         if is_slow:
             scale = math.sqrt(rates.covariance_path * (2 - rates.covariance_path) * rates.mass)

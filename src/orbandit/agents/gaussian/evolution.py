@@ -104,7 +104,7 @@ class Evolution:
     >>> search = Evolution(region, np.full(3, 0.5), 3_000)
     >>> for number in range(3_000):
     ...     drawn, point = search.drawn(rng)
-    ...     search.add(drawn, -np.abs(point - [0.45, 0.53, 0.48]).sum() + 0.01 * rng.normal())
+    ...     is_end = search.add(drawn, -np.abs(point - [0.45, 0.53, 0.48]).sum() + 0.01 * rng.normal())
     >>> search.mean.round(2).tolist()
     [0.45, 0.53, 0.48]
     """

@@ -1,8 +1,8 @@
 """suited: the default agent for a number of evaluations, and for values that only succeed or fail.
 
-OrbitGP matched or beat OrbitTree at every budget measured, except on WindFarm(3) at 100 and 300
-evaluations (see the page on OrbitGP in the guide). But its first 1,000 rounds take milliseconds
-each, 3 to 20 for most groups, and those of its evolution strategy a tenth of one, not microseconds.
+OrbitGP finds better points than OrbitTree where units are many and evaluations few; in two
+dimensions, under noise, the tree can be ahead (see the page on OrbitGP in the guide). The first 1,000
+rounds of OrbitGP take milliseconds each, 3 to 20 for most groups, not microseconds.
 Bernoulli rewards tell its process too little: where successes are rare it soon takes all points for
 alike, and stays at a bad one.
 """

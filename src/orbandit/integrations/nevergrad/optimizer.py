@@ -38,7 +38,7 @@ class OrbitOptimizer(base.ConfiguredOptimizer):  # type: ignore[misc]
     agent : callable, optional
         The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=),
         such as a class of `ob.agents`. By default `OrbitGP` below 40,000 tells, planned or made,
-        then `OrbitTree`.
+        then `OrbitTree`; also where losses have two values only.
     feasible : callable, optional
         The constraint on values asked for and recommended. It takes the `value` of a candidate, and
         returns a bool, or a float that is feasible if >= 0. It must be known, cheap, and invariant

@@ -62,7 +62,7 @@ class OrbitSampler(BaseSampler):
     agent : callable, optional
         The algorithm, called as agent(space, group, horizon=, lipschitz=, reward_range=, seed=),
         such as a class of `ob.agents`. By default `OrbitGP` below 40,000 trials, planned or made,
-        then `OrbitTree`.
+        then `OrbitTree`; also where trials only succeed or fail.
     n_trials : int, optional
         The number of trials planned, if it is known.
     feasible : callable, optional

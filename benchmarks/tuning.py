@@ -9,6 +9,8 @@ over those of another, by problem and in geometric means, for the seeds that bot
 recommended, and of the best point played. `--plain` plays without the group, `--approximate` with a
 symmetry that may be doubted, and `--bump 0.3` adds to each f a bump of the first unit alone, of this
 part of the range: then the group is wrong, and the optimum is the best mean of all runs compared.
+With `--chance 0.9` measurements only succeed or fail, with the probability 0.9 exp(-1.5 regret).
+`--agent OrbitGP` names the agent, where `maximize` would take another one.
 """
 
 import argparse
@@ -20,9 +22,12 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from units_problems import Record
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "out" / "tuning"
@@ -43,6 +48,8 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--approximate", action="store_true")
     parser.add_argument("--bump", type=float, default=0.0)
+    parser.add_argument("--chance", type=float, default=0.0)
+    parser.add_argument("--agent", choices=["OrbitGP", "OrbitTree"])
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
     if chosen.what == "worker":
@@ -77,13 +84,15 @@ def run(chosen: argparse.Namespace) -> None:
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     place = {**os.environ, **one, "PYTHONPATH": str(chosen.sources.resolve())}
 
+    settings = chosen.plain, chosen.approximate, chosen.bump, chosen.chance, chosen.agent
+
     def play(part: list[tuple[str, int, int]]) -> None:
         command, pipe = [sys.executable, __file__, "worker"], subprocess.PIPE
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=place) as process:
             if process.stdin is None or process.stdout is None:
                 raise RuntimeError("a worker must have pipes")
             for job in part:
-                process.stdin.write(json.dumps([*job, chosen.plain, chosen.approximate, chosen.bump]) + "\n")
+                process.stdin.write(json.dumps([*job, *settings]) + "\n")
                 process.stdin.flush()
                 answer = process.stdout.readline()
                 if not answer:
@@ -101,17 +110,19 @@ def work() -> None:
     from tuning_problems import problem_of
 
     import orbandit as ob
+    from orbandit.agents.suited import BEST_GP
 
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
-        name, seed, budget, is_plain, is_approximate, bump = json.loads(line)
+        name, seed, budget, is_plain, is_approximate, bump, chance, agent = json.loads(line)
         problem = problem_of(name)
         best = ob.maximize(
-            measure := Measure(problem, seed, bump),
+            measure := Measure(problem, seed, bump, chance),
             problem.space,
             None if is_plain else problem.group,
             budget=budget,
             symmetry="approximate" if is_approximate else "exact",
+            agent={None: None, "OrbitGP": BEST_GP, "OrbitTree": ob.agents.OrbitTree}[agent],
             seed=seed,
             progress=False,
         )
@@ -123,30 +134,38 @@ def work() -> None:
 class Measure:
     """A problem as a search sees it; the i-th noise depends on the seed and i alone."""
 
-    def __init__(self, problem: Any, seed: int, bump: float) -> None:
-        self._problem, self._seed, self._bump, self._count = problem, seed, bump, 0
+    def __init__(self, problem: Any, seed: int, bump: float, chance: float) -> None:
+        self._problem, self._seed, self._bump, self._chance, self._count = problem, seed, bump, chance, 0
         self.best, self.begun = -np.inf, time.process_time()
 
     def __call__(self, point: Any) -> float:
         """Return one noisy value."""
         self.best = max(self.best, self.mean(point))
         self._count += 1
-        value = self._problem.sample(point, np.random.default_rng([self._seed, 1, self._count]))
+        rng = np.random.default_rng([self._seed, 1, self._count])
+        if self._chance:
+            return float(rng.random() < self._chance * np.exp(-1.5 * self._record.regret(self.mean(point))))
+        value = self._problem.sample(point, rng)
         return float(value + self._extra(point))
 
     def mean(self, point: Any) -> float:
         """Return the true mean."""
         return float(self._problem.mean(point[None])[0]) + self._extra(point)
 
+    @property
+    def _record(self) -> "Record":
+        """What is known of the problem."""
+        from tuning_problems import records
+
+        return records()[self._problem.name]
+
     def _extra(self, point: Any) -> float:
         """Return the bump of the first unit, whose top is off the middle."""
         if not self._bump:
             return 0.0
-        from tuning_problems import records
-
         (low, high), size = self._problem.space.bounds, self._problem.size
         away = (point - low)[:size] / (high - low)[:size] - np.linspace(0.3, 0.8, size)
-        known = records()[self._problem.name]
+        known = self._record
         return self._bump * (known.optimum - known.random_mean) * float(np.exp(-((away / 0.25) ** 2).sum() / 2))
 
 

@@ -64,6 +64,38 @@ def test_binary_rewards_are_known_as_such_and_other_noise_is_learnt():
     assert given._model.parameters.noise == pytest.approx(0.05**2)
 
 
+@pytest.mark.parametrize("symmetry", ["exact", "approximate"])
+def test_rewards_of_0_do_not_make_all_points_alike(symmetry):
+    """A process with long length scales explains them best, for any points."""
+    agent = orbit_gp.OrbitGP(SQUARE, SWAP, horizon=100, symmetry=symmetry, seed=0)
+    points = SQUARE.sample(60, np.random.default_rng(0))
+    agent.tell_batch(points, np.zeros(60))
+    assert agent._model.parameters.noise == 0
+    assert (agent._model.parameters.lengths[0] <= 0.5 * 0.3 * (1 + 1e-12)).all()
+    mean, variance = agent._model.at(agent._model.features(np.array([[0.5, 0.5]])))
+    assert variance[0] > 0.01
+    assert mean[0] < 0.2
+    agent.tell([0.4, 0.6], 0.5)  # not Bernoulli then: nothing is assumed of length scales
+    agent.tell_batch(points, np.zeros(60))
+    assert agent._model.parameters.lengths[0] > 0.5 * 0.3
+
+
+@pytest.mark.parametrize("goal", ["regret", "best"])
+def test_rare_successes_lead_to_better_points(goal):
+    """It stayed at a point worse than a random one when length scales had no limit: 0.37 and 0.21, random 0.37."""
+    top, space, found = np.array([0.2, 0.5, 0.8]), S.Box(0.0, 1.0, dim=3), []
+    for seed in range(6):
+        agent, rng = (
+            orbit_gp.OrbitGP(space, G.Symmetric(3), horizon=200, goal=goal, seed=seed),
+            np.random.default_rng(seed),
+        )
+        for _ in range(200):
+            point = agent.ask()
+            found.append(0.9 * np.exp(-6 * np.abs(np.sort(point) - top).mean()))
+            agent.tell(point, float(rng.random() < found[-1]))
+    assert np.mean(np.reshape(found, (6, 200))[:, 100:]) > 0.45
+
+
 def test_the_hint_sets_the_length_scale_expected():
     lengths = [orbit_gp.OrbitGP(SQUARE, lipschitz=value)._hypotheses.prior.lengths[0] for value in (1.0, 4.0, None)]
     assert lengths == pytest.approx([0.5, 0.125, 0.3])

@@ -66,10 +66,6 @@ BINARY_SIGNAL = 0.1
 """Signal variance for Bernoulli rewards if the Lipschitz constant is known. Then nothing is fitted:
 Bernoulli rewards inform so little about the parameters that the most likely ones were worse on
 cones with random peaks."""
-BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
-"""For Bernoulli rewards, which inform little about the variance of their means: the least V of the
-priors, and the prior standard deviation of log s. A weaker prior lets s collapse where most rewards
-are 0, and maxima are missed."""
 HINTED_LENGTH = 0.5
 """Prior median of length scales if the Lipschitz constant is known, in units of the distance over
 which the mean can cross the range of rewards."""
@@ -506,7 +502,7 @@ class OrbitGP(Agent):
             noise = np.full(len(rows), (self._noise / self._span) ** 2)
         elif self._is_binary:
             noise = bernoulli(*model.expected[:, rows])
-            prior = prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT)
+            prior = self._hypotheses.binary_prior
         start = self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)
         best = model.rewards.points[int(model.means.argmax())] if self._is_for_best and not self._is_binary else None
         is_early = rounds < EARLY or (self._is_for_best and rounds == self._model_goal)

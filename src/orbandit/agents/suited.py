@@ -3,8 +3,7 @@
 OrbitGP finds better points than OrbitTree where units are many and evaluations few; in two
 dimensions, under noise, the tree can be ahead (see the page on OrbitGP in the guide). The first 1,000
 rounds of OrbitGP take milliseconds each, 3 to 20 for most groups, not microseconds.
-Bernoulli rewards tell its process too little: where successes are rare it soon takes all points for
-alike, and stays at a bad one.
+Where successes are rare, Bernoulli rewards tell its process too little: the tree finds better points.
 """
 
 from functools import partial

@@ -74,8 +74,8 @@ class Hypothesis(NamedTuple):
 class Prior(NamedTuple):
     """Log-normal priors of the length scales: their medians, and the prior standard deviation of the logarithms.
 
-    Besides, the least V, the prior standard deviation of the logarithm of s, and the median of the
-    noise over V with the prior standard deviation of its logarithm.
+    Besides, the least V, the prior standard deviation of the logarithm of s, the median of the
+    noise over V with the prior standard deviation of its logarithm, and the largest length scales.
     """
 
     lengths: Array
@@ -84,6 +84,7 @@ class Prior(NamedTuple):
     signal_doubt: float = SIGNAL_DOUBT
     noise: float = PRIOR_NOISE
     noise_doubt: float = NOISE_DOUBT
+    longest: float | Array = np.inf
 
 
 class Data(NamedTuple):
@@ -209,6 +210,7 @@ class Task:
             self._centers - MAX_DEVIATIONS * self._doubts,
             self._centers + MAX_DEVIATIONS * self._doubts,
         )
+        self.high[1:-1] = np.minimum(self.high[1:-1], np.log(prior.longest))
         self.low[-1], self.high[-1] = np.log(LEAST_NOISE * variance), np.log(4 * variance)
         if noise is not None:
             self.low[-1] = self.high[-1] = self._centers[-1]  # nothing depends on it

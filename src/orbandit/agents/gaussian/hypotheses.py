@@ -41,6 +41,12 @@ HINTED_DOUBT = 0.5
 """The latter if length scales are hinted at."""
 SHORTEST_HINT, LONGEST_HINT = 0.02, 2.0
 """The least and the largest length scale that is hinted at, over the width of the space."""
+BINARY_VARIANCE, BINARY_DOUBT = 0.5, 0.5
+"""For Bernoulli rewards, which inform little about the variance of their means: the least V of the
+priors, and the prior standard deviation of log s. A weaker prior lets s collapse where most rewards
+are 0, and maxima are missed."""
+BINARY_LENGTH = 0.5
+"""For them, too: the largest length scales and reach, over their prior medians."""
 STRENGTHS, WARPED = (1.0,), 10
 """Strengths of the warps tried, besides none, and from how many distinct points."""
 COMPARED = 20
@@ -116,6 +122,18 @@ class Hypotheses:
             lengths = np.clip(hinted, SHORTEST_HINT * invariant.widths, LONGEST_HINT * invariant.widths)
             doubt = HINTED_DOUBT
         self.prior = self._prior(_scales(invariant, lengths), lengths, doubt)
+
+    @property
+    def binary_prior(self) -> Prior:
+        """That of Bernoulli rewards, with a largest length scale.
+
+        As long as most rewards are 0, they are likeliest if all points are alike, and an agent that
+        believes it stays where it is, and never learns better.
+        """
+        longest = BINARY_LENGTH * self.prior.lengths
+        if not self._is_exact:
+            longest[-1] = np.inf  # a ratio
+        return self.prior._replace(least=BINARY_VARIANCE, signal_doubt=BINARY_DOUBT, longest=longest)
 
     def most_likely(
         self,
@@ -211,7 +229,9 @@ class Hypotheses:
     ) -> tuple[Hypothesis, Choice]:
         """Return a model without the group, if its marginal likelihood is larger."""
         plain = quotient_kernel(self._space, None, self._family)
-        prior = like._replace(lengths=RELATIVE_LENGTH * plain.widths, doubt=LENGTH_DOUBT)
+        medians = RELATIVE_LENGTH * plain.widths
+        longest = np.inf if np.isinf(like.longest).all() else BINARY_LENGTH * medians
+        prior = like._replace(lengths=medians, doubt=LENGTH_DOUBT, longest=longest)
         other = hypothesis(plain, rewards, best.warp, prior, [], [prior.lengths], noise)
         return (best, choice) if best.loss <= other.loss else (other, Choice("none"))
 

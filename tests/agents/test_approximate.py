@@ -11,6 +11,8 @@ import pytest
 import orbandit as ob
 from orbandit.agents import HOO, OrbitGP, OrbitTree
 from orbandit.agents.asymmetry import OTHERS, Asymmetry
+from orbandit.agents.gaussian import fit
+from orbandit.agents.gaussian.hypotheses import Hypotheses
 from orbandit.errors import InputError, OrbanditWarning
 from orbandit.optimize import History
 
@@ -327,6 +329,28 @@ def test_a_tree_keeps_a_true_group_and_plays_its_images():
     assert agent.tests_symmetry
     assert alike(agent.recommend()) > 0.8
     assert np.array_equal(agent.recommend(), agent.recommend())
+
+
+def test_the_search_without_the_group_goes_on_where_it_ended(monkeypatch):
+    """With few steps in each fit, the model gets better from fit to fit."""
+    monkeypatch.setattr(fit, "MAX_STEPS", 4)
+    most_likely, fits = Hypotheses.most_likely, []
+
+    def noted(*given, **named):
+        fits.append(most_likely(*given, **named))
+        return fits[-1]
+
+    monkeypatch.setattr(Hypotheses, "most_likely", noted)
+    space, group = ob.spaces.Box(0.0, 1.0, dim=6), ob.groups.Symmetric(6)
+    points = space.sample(60, np.random.default_rng(0))
+    agent = OrbitGP(space, group, horizon=200, symmetry="approximate", seed=0)
+    agent.tell_batch(points, 0.5 + 0.3 * np.sin(7 * points[:, 0]) * points[:, 1])
+    for _ in range(3):
+        agent._fit(60)
+    assert all(each.choice.used == "none" for each in fits)
+    losses = [each.model.loss for each in fits]
+    assert (np.diff(losses) <= 0).all()
+    assert losses[-1] < losses[1] - 1.0
 
 
 def test_a_true_symmetry_is_seldom_given_up_whatever_the_noise():

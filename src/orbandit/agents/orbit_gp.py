@@ -506,7 +506,8 @@ class OrbitGP(Agent):
         start = self._start_at._replace(noise=self._start_at.noise or FIRST_NOISE)
         best = model.rewards.points[int(model.means.argmax())] if self._is_for_best and not self._is_binary else None
         is_early = rounds < EARLY or (self._is_for_best and rounds == self._model_goal)
-        found = self._hypotheses.most_likely(rewards, prior, start, best, noise, is_early=is_early)
+        plain = model.parameters if self._choice.used == "none" else None
+        found = self._hypotheses.most_likely(rewards, prior, start, best, noise, plain=plain, is_early=is_early)
         self._start_at, self._choice = found.start, found.choice
         self._model = self._made(found.model, model.rewards, model.expected)
 

@@ -143,6 +143,7 @@ class Hypotheses:
         best: Array | None,
         noise: Array | None = None,
         *,
+        plain: Parameters | None = None,
         is_early: bool = False,
     ) -> Found:
         """Return the model with the largest marginal likelihood.
@@ -159,6 +160,8 @@ class Hypotheses:
             The best point known. If it is given, warps and a second kernel are tried, too.
         noise : (n,) array, optional
             The noise variance at each point, if it is known; then none is learnt.
+        plain : Parameters, optional
+            Parameters of the model without the group, if that was the most likely one last time.
         is_early : bool
             Whether the search starts from the medians of the prior, too.
         """
@@ -173,7 +176,7 @@ class Hypotheses:
         if best is not None and len(rewards.means) >= COMPARED and (self._has_second or self._distances is not None):
             model, choice = self._compared(first, rewards, prior, best, noise)
         if not self._is_exact:
-            model, choice = self._doubted(model, choice, rewards, prior, noise)
+            model, choice = self._doubted(model, choice, rewards, prior, noise, plain)
         return Found(model, choice, first.parameters)
 
     def kernel_of(self, choice: Choice) -> QuotientKernel:
@@ -225,14 +228,21 @@ class Hypotheses:
         return tried[used], Choice(used, reference if used in ALIGNED else None)
 
     def _doubted(
-        self, best: Hypothesis, choice: Choice, rewards: Rewards, like: Prior, noise: Array | None
+        self,
+        best: Hypothesis,
+        choice: Choice,
+        rewards: Rewards,
+        like: Prior,
+        noise: Array | None,
+        start: Parameters | None,
     ) -> tuple[Hypothesis, Choice]:
         """Return a model without the group, if its marginal likelihood is larger."""
         plain = quotient_kernel(self._space, None, self._family)
         medians = RELATIVE_LENGTH * plain.widths
         longest = np.inf if np.isinf(like.longest).all() else BINARY_LENGTH * medians
         prior = like._replace(lengths=medians, doubt=LENGTH_DOUBT, longest=longest)
-        other = hypothesis(plain, rewards, best.warp, prior, [], [prior.lengths], noise)
+        starts = [] if start is None else [start]
+        other = hypothesis(plain, rewards, best.warp, prior, starts, [prior.lengths], noise)
         return (best, choice) if best.loss <= other.loss else (other, Choice("none"))
 
     @property

@@ -8,6 +8,7 @@ import pytest
 import orbandit as ob
 from orbandit.agents import OrbitGP, orbit_gp
 from orbandit.agents.gaussian.evolution import Evolution
+from orbandit.agents.gaussian.evolving import Evolving
 from orbandit.driver import Driver, Outcome
 
 G, S = ob.groups, ob.spaces
@@ -46,13 +47,13 @@ def test_it_begins_after_the_rounds_of_the_model_and_recommends_its_mean():
     before = agent.recommend()
     points = played(agent, 970, seed=1)
     assert agent.is_by_rank
-    assert agent._evolution.generations >= 3
+    assert agent._evolving.search.generations >= 3
     assert agent.rounds == 1_000
     assert SPACE.contains(points).all()
     assert mean(agent.recommend()) > max(0.88, mean(before))
-    np.testing.assert_array_equal(agent.recommend(), GROUP.fold(agent._evolution.mean))
+    np.testing.assert_array_equal(agent.recommend(), GROUP.fold(agent._evolving.search.mean))
     assert agent.estimate(agent.recommend()) == pytest.approx(mean(agent.recommend()), abs=0.05)
-    assert agent._model.size <= 30 + agent._evolution.generations + 1  # a round costs the same from then on
+    assert agent._model.size <= 30 + agent._evolving.search.generations + 1  # a round costs the same from then on
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,9 @@ def test_answers_may_come_late_in_any_order_or_never():
             else:
                 agent.tell(point, float(np.clip(mean(point) + 0.01 * rng.standard_normal(), 0, 1)))
     assert mean(agent.recommend()) > 0.88
-    assert len(agent._drawn) <= len(waiting) + 2 * agent._evolution.size  # forgotten ones do not pile up
+    assert (
+        len(agent._evolving._drawn) <= len(waiting) + 2 * agent._evolving.search.size
+    )  # forgotten ones do not pile up
 
 
 def test_points_of_others_are_learnt_from():
@@ -128,15 +131,15 @@ def test_points_of_others_are_learnt_from():
     played(agent, 30)
     played(other, 30)
     before = TOP + 0.1
-    agent._begin_evolution(Evolution(agent._ground.region, before, 1_470))
+    agent._evolving = Evolving(agent._ground, Evolution(agent._ground.region, before, 1_470), agent._salt)
     rng = np.random.default_rng(3)
     for _ in range(600):
         point = other.ask()
         value = float(np.clip(mean(point) + 0.01 * rng.standard_normal(), 0, 1))
         other.tell(point, value)
         agent.tell(point, value)
-    assert agent._evolution.generations >= 1
-    assert mean(agent._evolution.mean) > mean(before)
+    assert agent._evolving.search.generations >= 1
+    assert mean(agent._evolving.search.mean) > mean(before)
 
 
 def test_without_a_horizon_it_goes_on_with_larger_generations():
@@ -144,11 +147,11 @@ def test_without_a_horizon_it_goes_on_with_larger_generations():
     agent._goal = 100
     played(agent, 110)
     assert agent.is_by_rank
-    size = agent._evolution.size
+    size = agent._evolving.search.size
     played(agent, 90)
     assert agent._goal == 400
-    assert agent._evolution.size > size
-    np.testing.assert_array_equal(agent.recommend(), GROUP.fold(agent._evolution.mean))  # not the model's again
+    assert agent._evolving.search.size > size
+    np.testing.assert_array_equal(agent.recommend(), GROUP.fold(agent._evolving.search.mean))  # not the model's again
 
 
 @pytest.mark.parametrize("batch", [7, 16, 30])
@@ -166,12 +169,12 @@ def test_images_count_as_the_points_they_are_images_of():
     rng = np.random.default_rng(0)
     for agent in (plain, turned):
         played(agent, 31)
-    for _ in range(3 * plain._evolution.size):
-        point = SPACE.project(plain._evolution.mean + 0.02 * rng.standard_normal(4))
+    for _ in range(3 * plain._evolving.search.size):
+        point = SPACE.project(plain._evolving.search.mean + 0.02 * rng.standard_normal(4))
         plain.tell(point, mean(point))
         turned.tell(np.roll(point, 2) if rng.random() < 0.5 else point, mean(point))
     np.testing.assert_allclose(turned.recommend(), plain.recommend(), atol=1e-9)
-    assert plain._evolution.generations >= 3
+    assert plain._evolving.search.generations >= 3
 
 
 def test_points_that_are_equal_are_each_learnt_as_they_were_drawn():
@@ -182,9 +185,11 @@ def test_points_that_are_equal_are_each_learnt_as_they_were_drawn():
         points = agent.ask_batch(50)
         agent.tell_batch(points, np.clip(0.8 - points.mean(axis=1) + 0.05 * rng.standard_normal(50), 0, 1))
     np.testing.assert_allclose(agent.recommend(), 0.0, atol=0.01)
-    deviations = agent._evolution.step * np.sqrt(agent._evolution.arrays()["evolution_covariance"].diagonal())
+    deviations = agent._evolving.search.step * np.sqrt(
+        agent._evolving.search.arrays()["evolution_covariance"].diagonal()
+    )
     assert (deviations > 1e-4).all()
-    assert agent._evolution.generations >= 3
+    assert agent._evolving.search.generations >= 3
 
 
 def test_the_driver_keeps_the_agent_whatever_the_outliers():

@@ -32,7 +32,7 @@ from orbandit.agents.gaussian.acquisition import (
     settled,
     spread_out,
 )
-from orbandit.agents.gaussian.evolution import Evolution, relative_noise
+from orbandit.agents.gaussian.evolving import Evolving
 from orbandit.agents.gaussian.fit import Hypothesis, Parameters
 from orbandit.agents.gaussian.hypotheses import Choice, Hypotheses
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
@@ -46,9 +46,8 @@ from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
-DESIGN_STREAM, IMAGE_STREAM, EVOLUTION_STREAM = 2**32, 2**32 + 1, 2**32 + 2
-"""Mark the seeds of the initial design, of images, and of an evolution strategy, which those of
-rounds never contain."""
+DESIGN_STREAM, IMAGE_STREAM = 2**32, 2**32 + 1
+"""Mark the seeds of the initial design and of images, which those of rounds never contain."""
 IMAGE_EVERY, IMAGES_DRAWN = 3, 8
 """One point in so many is played at a random image, the first of so many that is feasible and no
 fold."""
@@ -256,24 +255,17 @@ class OrbitGP(Agent):
         unseen = Rewards(np.empty((0, dim)), kernel.features(np.empty((0, dim))), none, none, none)
         self._model = self._made(Hypothesis(kernel, self._start_at, 0.5), unseen, np.empty((2, 0)))
         self._fantasy: Model | None = None
-        self._begin_evolution(None)
+        self._evolving: Evolving | None = None
 
     def _choose(self) -> int:
-        if self._evolution is None and self._can_evolve:
-            region, start, rng = (
-                self._ground.region,
-                self._settled,
-                np.random.default_rng([self._salt, EVOLUTION_STREAM]),
-            )
-            noise = relative_noise(self._model, region, start, rng)
-            self._begin_evolution(Evolution(region, start, self._goal - self._rounds, noise))
-        if self._evolution is None:
+        if self._evolving is None and self._can_evolve:
+            rounds = self._goal - self._rounds
+            self._evolving = Evolving.begun(self._model, self._ground, self._settled, rounds, self._salt)
+        if self._evolving is None:
             self.arms.chosen = self._turned(self._proposal(self._believed()))
             return 0
-        rng = np.random.default_rng([self._salt, EVOLUTION_STREAM, self._number_drawn])
-        drawn, self.arms.chosen = self._evolution.drawn(rng)
-        self._number_drawn += 1
-        self._drawn.setdefault(self.arms.key(self.arms.point(0)), []).append(drawn)
+        drawn, self.arms.chosen = self._evolving.draw()
+        self._evolving.expect(self.arms.key(self.arms.point(0)), drawn)
         return 0
 
     @property
@@ -292,16 +284,10 @@ class OrbitGP(Agent):
         evolves = self._seeks_best and self._goal >= MODEL_ROUNDS + EVOLVED_ROUNDS and self._rounds <= MODEL_ROUNDS
         return MODEL_ROUNDS if evolves else self._goal
 
-    def _begin_evolution(self, evolution: Evolution | None) -> None:
-        """Let an evolution strategy choose from now on, or none."""
-        self._evolution = evolution
-        self._drawn: dict[bytes, list[Array]] = {}  # pending points, as they were drawn
-        self._number_drawn = 0
-
     @property
     def is_by_rank(self) -> bool:
         """Whether choices depend on further rewards only by their ranks."""
-        return self._evolution is not None
+        return self._evolving is not None
 
     def _turned(self, point: Array) -> Array:
         """Return a point, or now and then an image of it, so that a wrong group is noticed."""
@@ -362,8 +348,10 @@ class OrbitGP(Agent):
 
     def _observe(self, handle: int, point: Any, value: float, released: float) -> None:
         inside = self._points.inside(point)
-        if self._evolution is not None and not self._evolve(self._evolution, self.arms.key(point), inside, value):
-            return
+        if self._evolving is not None:
+            is_for_model = self._evolving.learn(self.arms.key(point), inside, value, self._ledger.holds)
+            if not is_for_model:
+                return
         placed = self._placed(inside)
         feature = self._model.features(placed[None])[0]
         self._fantasy = None
@@ -375,31 +363,12 @@ class OrbitGP(Agent):
         if self._is_due(self._rounds + 1) and not self._holds:
             self._fit(self._rounds + 1)
 
-    def _evolve(self, evolution: Evolution, key: bytes, inside: Array, value: float) -> bool:
-        """Learn a reward by its rank; return whether the model learns it, too: the first of a generation."""
-        waiting, is_first = self._drawn.get(key, []), evolution.is_at_start
-        drawn = waiting[0] if waiting else self._aligned(inside, evolution.mean)
-        is_end = evolution.add(drawn, value)
-        if waiting:
-            del waiting[0]
-        if is_end:
-            held = self._ledger.holds
-            self._drawn = {key: waiting for key, waiting in self._drawn.items() if waiting and held(key)}
-        return is_first
-
-    def _aligned(self, point: Array, target: Array) -> Array:
-        """Return the image of a point that is nearest to another, if the symmetry is exact and the group finite."""
-        group = self._group
-        if group is None or not self._ground.is_exact or not 1 < group.order < math.inf:
-            return point
-        return np.asarray(group.align(point, target))
-
     _holds = False
     """Whether fits wait until a batch is told."""
 
     def _is_due(self, rounds: int) -> bool:
         """Return whether parameters are to be fitted; not while an evolution strategy chooses."""
-        return rounds >= self._due and self._evolution is None
+        return rounds >= self._due and self._evolving is None
 
     def _tell_all(self, points: Sequence[Any] | npt.NDArray[Any], rewards: Array) -> None:
         """Fit the parameters once, after all."""
@@ -425,8 +394,8 @@ class OrbitGP(Agent):
         """
         if not self._model.size:
             return self.arms.units.leave(self._proposal(self._model))
-        if self._evolution is not None and self._evolution.generations:
-            return self.arms.units.leave(self._placed(self._evolution.mean) + 0.0)
+        if self._evolving is not None and self._evolving.search.generations:
+            return self.arms.units.leave(self._placed(self._evolving.search.mean) + 0.0)
         return self.arms.units.leave(self._settled)
 
     @property
@@ -475,8 +444,8 @@ class OrbitGP(Agent):
 
     def _renew(self) -> None:
         """Set the new horizon: the weight of the deviation changes, and the size of generations."""
-        if self._evolution is not None:
-            self._evolution.resize(self._goal - self._rounds)
+        if self._evolving is not None:
+            self._evolving.search.resize(self._goal - self._rounds)
 
     def _fit(self, rounds: int) -> None:
         """Fit the parameters of a few models, take the most likely, and draw new candidates."""
@@ -559,12 +528,9 @@ class OrbitGP(Agent):
         reference = np.empty((0, self._space.dim)) if point is None else point[None]
         start = np.array([self._start_at.signal, self._start_at.noise, *self._start_at.lengths])
         arrays = {**self._model.arrays(), "reference": reference, "start": start}
-        if self._evolution is not None:
-            state["number_drawn"] = self._number_drawn
-            pairs = [(key, drawn) for key, waiting in self._drawn.items() for drawn in waiting]
-            drawn = np.array([drawn for _, drawn in pairs]).reshape(-1, self._space.dim)
-            asked = self.arms.packed([key for key, _ in pairs])
-            arrays |= self._evolution.arrays() | {"drawn": drawn, "drawn_asked": asked}
+        if self._evolving is not None:
+            own, of_strategy = self._evolving.state(self.arms.packed)
+            state, arrays = state | own, arrays | of_strategy
         return state, arrays
 
     def _restore(self, state: dict[str, Any], arrays: Arrays) -> None:
@@ -583,21 +549,11 @@ class OrbitGP(Agent):
         features = kernel.features(arrays["points"])
         self._model, is_of_kernel = Model.restore(kernel, self._pool(kernel), features, arrays)
         self._start_at = self._loaded_start(arrays)
-        self._begin_evolution(None)
+        self._evolving = None
         if "evolution" in arrays:
-            self._restore_evolution(state, arrays)
+            self._evolving = Evolving.restored(self._ground, self._salt, state, arrays, self.arms.unpacked)
         if not is_of_kernel:
             self._fit(self._rounds)
-
-    def _restore_evolution(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._begin_evolution(Evolution.restored(self._ground.region, arrays))
-        self._number_drawn = as_count(state["number_drawn"], "number_drawn", minimum=0, maximum=MAX_COUNT)
-        keys, drawn = self.arms.unpacked(arrays["drawn_asked"]), arrays["drawn"]
-        good = drawn.shape == (len(keys), self._space.dim) and drawn.dtype == np.float64
-        if not good or not np.isfinite(drawn).all():
-            raise ValueError(f"{len(keys)} points drawn, and an array of shape {drawn.shape}")
-        for key, row in zip(keys, drawn, strict=True):
-            self._drawn.setdefault(key, []).append(row)
 
     def _check_inside(self, points: Array) -> None:
         if points.ndim != 2 or not np.asarray(self._space.contains(points, tol=self._space.tolerance)).all():

@@ -101,6 +101,12 @@ class Ground(NamedTuple):
         folds = self.group.fold(points)
         return folds if self.region.is_whole else np.where(self.region.holds(folds)[:, None], folds, points)
 
+    def aligned(self, point: Array, target: Array) -> Array:
+        """Return the image of a point nearest to another, if the symmetry is exact and the group finite."""
+        if self.group is None or not self.is_exact or not 1 < self.group.order < math.inf:
+            return point
+        return np.asarray(self.group.align(point, target))
+
     def images(self, points: Array, rng: np.random.Generator) -> Array:
         """Return some feasible images of points, if images are distinct."""
         if self.group is None or self.is_exact:

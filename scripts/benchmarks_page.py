@@ -68,7 +68,13 @@ gradients.""",
         "A symmetry that is wrong",
         """Problems with exchangeable units whose symmetry holds, is broken a little, or is wrong:
 no group, the group taken as exact, and `symmetry="approximate"`.""",
-        ("benchmarks/doubt.py", "--table", "--version", "bc4820a"),
+        ("benchmarks/doubt.py", "--table", "--version", "bc4820a", "--budgets", "100"),
+    ),
+    Part(
+        "The same, 300 evaluations",
+        """Five seeds where the symmetry holds and where it is wrong; where it is broken by 0.001,
+six problems with one seed.""",
+        ("benchmarks/doubt.py", "--table", "--version", "baea1a2", "--budgets", "300"),
     ),
     Part(
         "Published algorithms on the paper's settings",

@@ -80,20 +80,17 @@ def test_rewards_of_0_do_not_make_all_points_alike(symmetry):
     assert agent._model.parameters.lengths[0] > 0.5 * 0.3
 
 
-@pytest.mark.parametrize("goal", ["regret", "best"])
-def test_rare_successes_lead_to_better_points(goal):
-    """It stayed at a point worse than a random one when length scales had no limit: 0.37 and 0.21, random 0.37."""
+def test_rare_successes_lead_to_better_points():
+    """Without a limit of length scales it stayed at points worse than random ones: 0.29 in the mean; random 0.37."""
     top, space, found = np.array([0.2, 0.5, 0.8]), S.Box(0.0, 1.0, dim=3), []
-    for seed in range(6):
-        agent, rng = (
-            orbit_gp.OrbitGP(space, G.Symmetric(3), horizon=200, goal=goal, seed=seed),
-            np.random.default_rng(seed),
-        )
+    for seed, goal in product(range(6), ("regret", "best")):
+        agent = orbit_gp.OrbitGP(space, G.Symmetric(3), horizon=200, goal=goal, seed=seed)
+        rng = np.random.default_rng([seed, 1])
         for _ in range(200):
             point = agent.ask()
             found.append(0.9 * np.exp(-6 * np.abs(np.sort(point) - top).mean()))
             agent.tell(point, float(rng.random() < found[-1]))
-    assert np.mean(np.reshape(found, (6, 200))[:, 100:]) > 0.45
+    assert np.reshape(found, (12, 200))[:, 100:].mean() > 0.42  # 0.54 ± 0.04
 
 
 def test_the_hint_sets_the_length_scale_expected():

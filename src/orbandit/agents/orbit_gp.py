@@ -94,6 +94,7 @@ class OrbitGP(Agent):
         length scales. With it, the prior median is half of the distance over which the mean can
         cross the range of rewards, and the prior standard deviation of the logarithm is 0.5.
         Without it, they are 0.3 of the width of the space, and 1. The rewards soon outweigh either.
+        Bernoulli rewards do not: without it, their length scales are at most half of that median.
         Coordinates may have different units in any case: the agent divides them by the width of the
         space; those that the group mixes share one width.
     reward_range : (low, high), default (0, 1)

@@ -237,13 +237,13 @@ def _pools(n: int) -> Units:
     return _numbers(f"pools{n}", n, mean, 0.0, draw=draw)
 
 
-def _farm(turbines: int, directions: int) -> Units:
+def _farm(turbines: int, directions: int, *, name: str = "farm", winds: int = 16, radius: float | None = None) -> Units:
     """Turbines measured in some winds drawn from a uniform rose."""
-    farm = P.WindFarm(turbines, directions=directions)
+    farm = P.WindFarm(turbines, radius=radius, rose=np.ones(winds), directions=directions)
     return Units(
-        f"farm{turbines}",
+        f"{name}{turbines}",
         farm.space,
-        G.Joint(G.BlockPermutation(turbines, 2), G.Diagonal(G.Dihedral(16), turbines)),
+        G.Joint(G.BlockPermutation(turbines, 2), G.Diagonal(G.Dihedral(winds), turbines)),
         farm._mean,
         draw=lambda point, rng: float(farm.sample(point, rng)),
         polish=lambda point: farm._polished(point, 100),
@@ -355,6 +355,8 @@ BUILDERS: dict[str, Callable[[], Units]] = {
     "design14": lambda: _design(14, 0.03),
     "griewank4": lambda: _griewank("griewank4", G.SignedPermutation(4)),
     "griewank5": lambda: _griewank("griewank5", G.SignFlips(5)),
+    "gusts3": lambda: _farm(3, 1, name="gusts", winds=12, radius=600.0),
+    "gusts4": lambda: _farm(4, 1, name="gusts", winds=10, radius=900.0),
     "process3x2": lambda: _process("process3x2", G.BlockPermutation(3, 2), 2, 0.03),
 }
 

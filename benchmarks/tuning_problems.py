@@ -280,6 +280,17 @@ def _span(n: int, noise: float) -> Units:
     return Units(f"span{n}", S.Box(0.0, 1.0, dim=3 * n), group, mean, 3, noise, starts=corners[None])
 
 
+def _ties(n: int, noise: float) -> Units:
+    """The same on a square, with another unit of length: from any two corners, moves of one unit hardly gain."""
+
+    def mean(layouts: Array) -> Array:
+        gaps = np.linalg.norm(layouts[:, :, None] - layouts[:, None], axis=3)
+        return np.array([2 * (n - 1) - minimum_spanning_tree(2 - each).sum() for each in gaps]) / (n - 1)
+
+    corners = np.repeat([0.0, 1.0], [n // 2 * 2, n * 2 - n // 2 * 2])
+    return _units(f"ties{n}", n, mean, noise, starts=corners[None])
+
+
 def _design(n: int, noise: float) -> Units:
     """Points of an experiment: how well they determine a quadratic response, by the determinant."""
 
@@ -355,6 +366,8 @@ BUILDERS: dict[str, Callable[[], Units]] = {
     "design14": lambda: _design(14, 0.03),
     "griewank4": lambda: _griewank("griewank4", G.SignedPermutation(4)),
     "griewank5": lambda: _griewank("griewank5", G.SignFlips(5)),
+    "ties10": lambda: _ties(10, 0.003),
+    "ties13": lambda: _ties(13, 0.003),
     "gusts3": lambda: _farm(3, 1, name="gusts", winds=12, radius=600.0),
     "gusts4": lambda: _farm(4, 1, name="gusts", winds=10, radius=900.0),
     "process3x2": lambda: _process("process3x2", G.BlockPermutation(3, 2), 2, 0.03),

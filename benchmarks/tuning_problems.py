@@ -281,7 +281,7 @@ def _span(n: int, noise: float) -> Units:
 
 
 def _ties(n: int, noise: float) -> Units:
-    """The same on a square, with another unit of length: from any two corners, moves of one unit hardly gain."""
+    """Units of a square that are joined by the longest tree: moves of one unit do not leave all four corners."""
 
     def mean(layouts: Array) -> Array:
         gaps = np.linalg.norm(layouts[:, :, None] - layouts[:, None], axis=3)

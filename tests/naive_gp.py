@@ -1,6 +1,7 @@
 """Slow, obvious twins of the kernels on orbits and of the regression with them."""
 
 import math
+import statistics
 from itertools import permutations, product
 
 import numpy as np
@@ -94,10 +95,11 @@ def distance_square(a, b, frequencies, signed, others=None):
     return total / len(frequencies)
 
 
-def evolved(mean, step, covariance, paths, generation, members):
+def evolved(mean, step, covariance, paths, generation, members, *, is_by_rewards=False):
     """One generation of an evolution strategy without walls, written as in Hansen's tutorial, number by number.
 
-    Members are (point, reward) in any order; returns the new mean, step, covariance and paths.
+    Members are (point, reward) in any order; returns the new mean, step, covariance and paths. If it
+    is by rewards, these move the mean, not their ranks.
     """
     n, size = len(mean), len(members)
     ranked = [point for point, _ in sorted(members, key=lambda member: -member[1])]
@@ -121,4 +123,11 @@ def evolved(mean, step, covariance, paths, generation, members):
     kept = 1 + c_1 * (1 - h) * c_c * (2 - c_c) - c_1 - c_mu
     spread = sum(each * np.outer(one, one) for each, one in zip(w, y, strict=True))
     covariance = kept * covariance + c_1 * np.outer(p_c, p_c) + c_mu * spread
-    return mean + step * y_w, step * math.exp(c_s / d_s * (norm / usual - 1)), covariance, [p_s, p_c]
+    new = mean + step * y_w
+    if is_by_rewards:
+        rewards = [reward for _, reward in members]
+        middle, spread = statistics.fmean(rewards), statistics.pstdev(rewards)
+        normal = statistics.NormalDist()
+        reach = sum(each * normal.inv_cdf(1 - (i - 3 / 8) / (size + 1 / 4)) for i, each in enumerate(w, 1))
+        new = mean + sum(reach * (reward - middle) / spread * (point - mean) for point, reward in members) / size
+    return new, step * math.exp(c_s / d_s * (norm / usual - 1)), covariance, [p_s, p_c]

@@ -372,7 +372,7 @@ class Driver:
         """Return whether the last outcome requires a new range."""
         if self._range is None:
             return True
-        if self._known >= 0 and getattr(self._agent, "is_by_rank", False):
+        if self._known >= 0 and getattr(self._agent, "is_robust", False):
             return self._is_above(outcome)
         is_grown = len(self) >= RANGE_GROWTH * self._set_at
         if outcome.value is None or outcome.is_pruned or math.isinf(outcome.value):

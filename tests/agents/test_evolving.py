@@ -43,10 +43,10 @@ def played(agent, rounds, noise=0.01, seed=0):
 def test_it_begins_after_the_rounds_of_the_model_and_recommends_its_mean():
     agent = made(horizon=1_000)
     played(agent, 30)
-    assert not agent.is_by_rank
+    assert not agent.is_robust
     before = agent.recommend()
     points = played(agent, 970, seed=1)
-    assert agent.is_by_rank
+    assert agent.is_robust
     assert agent._evolving.search.generations >= 3
     assert agent.rounds == 1_000
     assert SPACE.contains(points).all()
@@ -64,7 +64,7 @@ def test_it_begins_after_the_rounds_of_the_model_and_recommends_its_mean():
 def test_it_does_not_begin(settings):
     agent = made(**settings)
     played(agent, 40)
-    assert not agent.is_by_rank
+    assert not agent.is_robust
 
 
 def test_bernoulli_rewards_are_for_the_model():
@@ -73,7 +73,7 @@ def test_bernoulli_rewards_are_for_the_model():
     for _ in range(40):
         point = agent.ask()
         agent.tell(point, float(rng.random() < mean(point)))
-    assert not agent.is_by_rank
+    assert not agent.is_robust
 
 
 def test_the_model_plans_for_its_own_end():
@@ -146,7 +146,7 @@ def test_without_a_horizon_it_goes_on_with_larger_generations():
     agent = made(horizon=None)
     agent._goal = 100
     played(agent, 110)
-    assert agent.is_by_rank
+    assert agent.is_robust
     size = agent._evolving.search.size
     played(agent, 90)
     assert agent._goal == 400
@@ -160,7 +160,7 @@ def test_batches_may_skip_the_round_at_which_it_begins(batch):
     while agent.rounds < 90:
         points = agent.ask_batch(min(batch, 90 - agent.rounds))
         agent.tell_batch(points, [mean(point) for point in points])
-    assert agent.is_by_rank
+    assert agent.is_robust
 
 
 def test_images_count_as_the_points_they_are_images_of():
@@ -204,7 +204,7 @@ def test_the_driver_keeps_the_agent_whatever_the_outliers():
         learn(-1e6 if number == 20 else None)
     driver.ask()
     agent = driver._agent
-    assert agent.is_by_rank
+    assert agent.is_robust
     for number in range(200):
         learn({10: -1e9, 50: 1e9, 80: np.nan, 90: np.inf}.get(number))
     driver.ask()

@@ -159,10 +159,11 @@ class OrbitGP(Agent):
 
     If the goal is "best", and the horizon at least 2,000, the model chooses 1,000 points, as if
     there were no more; then an evolution strategy chooses, which begins at the best point so far
-    (`gaussian/evolution.py`). It ranks rewards, and recommends the mean of its last generation. It
-    stays near that point: it plays no images, and looks for no violation of the symmetry. The model
-    is told only the first point of each generation, so that estimates and intervals say little more
-    than before it began. `beta`, Thompson sampling and Bernoulli rewards are for the model alone.
+    (`gaussian/evolution.py`). It ranks rewards, unless they have much and skewed noise, and
+    recommends the mean of its last generation. It stays near that point: it plays no images, and
+    looks for no violation of the symmetry. The model is told only the first point of each
+    generation, so that estimates and intervals say little more than before it began. `beta`,
+    Thompson sampling and Bernoulli rewards are for the model alone.
 
     A round of the model costs O(n^2 + n candidates) for n distinct points. Beyond 1,024 points,
     those are merged that lose the least information. Parameters are fitted to at most 256 points,
@@ -286,8 +287,8 @@ class OrbitGP(Agent):
         return MODEL_ROUNDS if evolves else self._goal
 
     @property
-    def is_by_rank(self) -> bool:
-        """Whether choices depend on further rewards only by their ranks."""
+    def is_robust(self) -> bool:
+        """Whether choices depend on further rewards by their ranks, or, where noise is large, by means of many."""
         return self._evolving is not None
 
     def _turned(self, point: Array) -> Array:

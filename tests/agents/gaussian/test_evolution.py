@@ -25,7 +25,8 @@ def searched(region, start, mean, rounds, noise=0.0, seed=0):
     return search, np.array(points)
 
 
-def test_generations_are_those_of_the_slow_twin():
+@pytest.mark.parametrize("is_skewed", [False, True])
+def test_generations_are_those_of_the_slow_twin(is_skewed):
     region, rng = FeasibleSet(ob.spaces.Box(-9.0, 9.0, dim=3)), np.random.default_rng(3)
     start = np.array([0.3, -0.2, 0.1])
     search = Evolution(region, start, 60)
@@ -35,9 +36,10 @@ def test_generations_are_those_of_the_slow_twin():
         for _ in range(search.size):
             drawn, point = search.drawn(rng)
             np.testing.assert_array_equal(drawn, point)
-            members.append((drawn, -np.abs(point - [1.0, 0.0, -1.0]).sum() + 0.1 * rng.standard_normal()))
+            noise = 5.0 * rng.exponential() ** 2 if is_skewed else 0.1 * rng.uniform()
+            members.append((drawn, -np.abs(point - [1.0, 0.0, -1.0]).sum() + noise))
         near = [(search.near(point), value) for point, value in members]
-        state = naive_gp.evolved(*state, generation, near)
+        state = naive_gp.evolved(*state, generation, near, is_by_rewards=is_skewed)
         assert [search.add(*member) for member in members] == [False] * (search.size - 1) + [True]
         arrays = search.arrays()
         np.testing.assert_allclose(search.mean, state[0], rtol=1e-9)
@@ -92,6 +94,30 @@ def test_noise_is_averaged_over():
         assert regret(search.mean) < 3 * regret(start)  # nothing is lost where nothing can be seen
         search, _ = searched(FeasibleSet(space), start, lambda x: -regret(x), 2_000, noise=0.005, seed=seed)
         assert regret(search.mean) < 0.3 * regret(start)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_under_skewed_noise_it_finds_the_best_mean_not_the_best_median(sign):
+    """The mean is largest at 0.5; rewards are often better, or worse, to the right of it."""
+    region, rng = FeasibleSet(ob.spaces.Box(0.0, 1.0, dim=2)), np.random.default_rng(7)
+    search = Evolution(region, np.array([0.5, 0.5]), 10_000)
+    for _ in range(10_000):
+        drawn, point = search.drawn(rng)
+        noise = point[0] * (1.0 - rng.exponential())  # its median is 0.31 times the first coordinate
+        search.add(drawn, -((point - 0.5) ** 2).sum() + sign * noise)
+    np.testing.assert_allclose(search.mean, 0.5, atol=0.05)
+
+
+def test_without_much_noise_ranks_decide_whatever_their_skewness():
+    region, rng = FeasibleSet(ob.spaces.Box(0.0, 1.0, dim=2)), np.random.default_rng(7)
+    ends = []
+    for shape in (1.0, 3.0):  # the same ranks
+        search, rng = Evolution(region, np.full(2, 0.5), 2_000, noise=0.1), np.random.default_rng(7)
+        for _ in range(2_000):
+            drawn, point = search.drawn(rng)
+            search.add(drawn, -(((point - 0.6) ** 2).sum() ** shape))
+        ends.append(search.mean)
+    np.testing.assert_array_equal(*ends)
 
 
 def test_generations_are_the_smaller_the_less_noise_there_is():

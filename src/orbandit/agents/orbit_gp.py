@@ -38,6 +38,7 @@ from orbandit.agents.gaussian.hypotheses import Choice, Hypotheses
 from orbandit.agents.gaussian.model import Candidates, Model, bernoulli
 from orbandit.agents.gaussian.permutation_test import violation
 from orbandit.agents.gaussian.quotient_kernel import QuotientKernel
+from orbandit.agents.gaussian.streams import DESIGN_STREAM, IMAGE_STREAM
 from orbandit.agents.gaussian.thinning import Rewards, ranked, thinned
 from orbandit.agents.points import AnyPoint, Points, point_of
 from orbandit.groups import Group
@@ -46,8 +47,6 @@ from orbandit.groups.units import scale_classes
 from orbandit.spaces import Space
 from orbandit.spaces.feasible_set import Rule
 
-DESIGN_STREAM, IMAGE_STREAM = 2**32, 2**32 + 1
-"""Mark the seeds of the initial design and of images, which those of rounds never contain."""
 IMAGE_EVERY, IMAGES_DRAWN = 3, 8
 """One point in so many is played at a random image, the first of so many that is feasible and no
 fold."""

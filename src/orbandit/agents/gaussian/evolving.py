@@ -16,9 +16,7 @@ from orbandit.agents.files import Arrays
 from orbandit.agents.gaussian.acquisition import Ground
 from orbandit.agents.gaussian.evolution import Evolution, relative_noise
 from orbandit.agents.gaussian.model import Model
-
-EVOLUTION_STREAM = 2**32 + 2
-"""Marks the seeds of draws; those of the initial design and of images have other marks."""
+from orbandit.agents.gaussian.streams import EVOLUTION_STREAM
 
 
 @final

@@ -248,11 +248,13 @@ class Evolution:
 
         Noise is what the steps and their squared lengths do not explain of rewards.
         """
+        if self._noise < NOISY:
+            return False
         steps = (points - self.mean) @ self._inverse_root / self.step
         known = np.column_stack([np.ones(len(steps)), steps, (steps**2).sum(axis=1)])
         noise = values - known @ np.linalg.lstsq(known, values)[0]
         variance = float((noise**2).mean())
-        is_loud = self._noise >= NOISY and variance > max(UNEXPLAINED * float(values.var()), LEAST_VARIANCE)
+        is_loud = variance > max(UNEXPLAINED * float(values.var()), LEAST_VARIANCE)
         return is_loud and bool(abs((noise**3).mean()) > SKEWED * variance**1.5)
 
     def _slope(self, points: Array, values: Array) -> Array:
